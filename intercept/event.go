@@ -1,0 +1,24 @@
+package intercept
+
+// EventKind says what happened.
+type EventKind uint8
+
+// The events, in the order a session produces them.
+const (
+	SessionOpened EventKind = iota + 1
+	StatementStarted
+	StatementEnded
+	SessionClosed
+)
+
+// Event is one observation. Session is always set; Statement for the statement kinds. Both are snapshots.
+type Event struct {
+	Kind      EventKind
+	Session   Session
+	Statement *Statement
+}
+
+// Sink takes events from the relay. Offer must not block: it reports false when the event was dropped.
+type Sink interface {
+	Offer(Event) bool
+}
