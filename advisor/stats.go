@@ -19,6 +19,8 @@ type TableStats struct {
 	BasicAccurate   bool     `json:"basic_accurate"`
 	ColumnsAccurate []string `json:"columns_accurate,omitempty"`
 	Transactional   bool     `json:"transactional"`
+	// Temporary: a session's own table (its files lie in "_tmp_space.db"); no other session sees it or can analyze it.
+	Temporary bool `json:"temporary,omitempty"`
 	// StorageHandler is the handler's class for non-native tables (Iceberg, HBase, …); empty for native ones.
 	StorageHandler   string       `json:"storage_handler,omitempty"`
 	BucketColumns    []string     `json:"bucket_columns,omitempty"`
