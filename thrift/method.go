@@ -1,0 +1,90 @@
+package thrift
+
+// Method is a call of TCLIService, or MethodUnknown for a name that HiveServer2 4.0.1 does not have.
+type Method uint8
+
+// The methods of TCLIService.thrift.
+const (
+	MethodUnknown Method = iota
+	OpenSession
+	CloseSession
+	GetInfo
+	ExecuteStatement
+	GetTypeInfo
+	GetCatalogs
+	GetSchemas
+	GetTables
+	GetTableTypes
+	GetColumns
+	GetFunctions
+	GetPrimaryKeys
+	GetCrossReference
+	GetOperationStatus
+	CancelOperation
+	CloseOperation
+	GetResultSetMetadata
+	FetchResults
+	GetDelegationToken
+	CancelDelegationToken
+	RenewDelegationToken
+	GetQueryID
+	SetClientInfo
+	UploadData
+	DownloadData
+	methodCount
+)
+
+var methodNames = [methodCount]string{
+	MethodUnknown:         "unknown",
+	OpenSession:           "OpenSession",
+	CloseSession:          "CloseSession",
+	GetInfo:               "GetInfo",
+	ExecuteStatement:      "ExecuteStatement",
+	GetTypeInfo:           "GetTypeInfo",
+	GetCatalogs:           "GetCatalogs",
+	GetSchemas:            "GetSchemas",
+	GetTables:             "GetTables",
+	GetTableTypes:         "GetTableTypes",
+	GetColumns:            "GetColumns",
+	GetFunctions:          "GetFunctions",
+	GetPrimaryKeys:        "GetPrimaryKeys",
+	GetCrossReference:     "GetCrossReference",
+	GetOperationStatus:    "GetOperationStatus",
+	CancelOperation:       "CancelOperation",
+	CloseOperation:        "CloseOperation",
+	GetResultSetMetadata:  "GetResultSetMetadata",
+	FetchResults:          "FetchResults",
+	GetDelegationToken:    "GetDelegationToken",
+	CancelDelegationToken: "CancelDelegationToken",
+	RenewDelegationToken:  "RenewDelegationToken",
+	GetQueryID:            "GetQueryId",
+	SetClientInfo:         "SetClientInfo",
+	UploadData:            "UploadData",
+	DownloadData:          "DownloadData",
+}
+
+var methodsByName = func() map[string]Method {
+	m := make(map[string]Method, methodCount)
+	for i := MethodUnknown + 1; i < methodCount; i++ {
+		m[methodNames[i]] = i
+	}
+	return m
+}()
+
+// String is the name on the wire.
+func (m Method) String() string {
+	if m < methodCount {
+		return methodNames[m]
+	}
+	return methodNames[MethodUnknown]
+}
+
+// watched reports whether calls and replies of m are copied and decoded.
+func (m Method) watched() bool {
+	switch m {
+	case OpenSession, CloseSession, ExecuteStatement, GetOperationStatus, CancelOperation, CloseOperation:
+		return true
+	default:
+		return false
+	}
+}
