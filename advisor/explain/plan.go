@@ -11,6 +11,17 @@ const (
 	FormFormatted Form = "FORMATTED"
 )
 
+// Forms of EXPLAIN that hold no operators; a Plan of such a form has no stages.
+const (
+	FormCBO           Form = "CBO"
+	FormAST           Form = "AST"
+	FormDependency    Form = "DEPENDENCY"
+	FormAuthorization Form = "AUTHORIZATION"
+	FormLocks         Form = "LOCKS"
+	FormRewrite       Form = "REWRITE"
+	FormVectorization Form = "VECTORIZATION" // EXPLAIN VECTORIZATION of a server with vectorization off; otherwise it is PLAIN
+)
+
 // Engine is the execution engine a plan is for.
 type Engine string
 
@@ -53,6 +64,10 @@ type Stage struct {
 // EdgeType is Tez's edge type as printed: SIMPLE_EDGE, BROADCAST_EDGE, CUSTOM_EDGE, CUSTOM_SIMPLE_EDGE, CONTAINS, …
 type EdgeType string
 
+// EdgeContains says that a vertex writes into a union: From is the member, To the union
+// (Hive prints it the other way round, "Map 5 <- Union 3 (CONTAINS)").
+const EdgeContains EdgeType = "CONTAINS"
+
 // Edge leads from the vertex that produces to the one that consumes.
 type Edge struct {
 	From, To string
@@ -62,11 +77,14 @@ type Edge struct {
 // VertexKind tells map from reduce vertices.
 type VertexKind string
 
-// Vertex kinds. An MR stage is read as two vertices: its map and its reduce side.
+// Vertex kinds. An MR stage is read as two vertices, its map and its reduce side ("Stage-1 Map", "Stage-1 Reduce");
+// the local work that builds an MR map join's hash tables is a vertex of its own ("Stage-3 Local").
 const (
 	VertexMap    VertexKind = "MAP"
 	VertexReduce VertexKind = "REDUCE"
 	VertexUnion  VertexKind = "UNION"
+	VertexLocal  VertexKind = "LOCAL"
+	VertexOther  VertexKind = "OTHER" // "File Merge" and what else has no operators
 )
 
 // Vertex is one Tez vertex (or one side of an MR stage).
@@ -104,6 +122,10 @@ type Attr struct {
 // Statistics is a "Statistics:" line.
 type Statistics struct {
 	Rows, DataSize int64 // −1 when absent
+	// Width is the average row in bytes, which user-level plans print in place of the data size; −1 when absent.
+	Width int64
+	// ActualRows is what EXPLAIN ANALYZE counted ("500/37"); −1 when absent.
+	ActualRows int64
 	// Basic and Column are COMPLETE, PARTIAL, NONE, or empty when not printed (user-level plans print only rows and width).
 	Basic, Column string
 }
@@ -118,6 +140,9 @@ type Operator struct {
 	Stats    *Statistics
 	Parent   *Operator
 	Children []*Operator
+	// Inputs are all operators that feed this one, in printed order and across vertices. Only user-level plans print
+	// them; elsewhere the vertex's edges and the Reduce Output Operators' tags tell.
+	Inputs []*Operator
 	Vertex   *Vertex
 	// Line is the 1-based line of the text the operator starts on; 0 for JSON.
 	Line int

@@ -1,0 +1,352 @@
+package explain
+
+import (
+	"strings"
+)
+
+// parseStages reads the text of EXPLAIN and EXPLAIN EXTENDED: STAGE DEPENDENCIES and STAGE PLANS.
+func parseStages(form Form, lines []line, at int) (*Plan, error) {
+	p := &Plan{Form: form}
+	readPreamble(p, lines[:at])
+	end := planEnd(lines, at)
+	tree := buildTree(joinBraces(lines[at:end]), stageLine)
+	b := &builder{plan: p}
+	var dependencies, plans *node
+	for _, n := range tree {
+		switch n.text {
+		case headDependencies:
+			dependencies = n
+		case headPlans:
+			plans = n
+		}
+	}
+	last := lines[end-1].no
+	if plans == nil {
+		return nil, syntaxErrorf(last, "plan cut off: %q is missing", headPlans)
+	}
+	if dependencies == nil && len(plans.kids) == 0 {
+		return nil, syntaxErrorf(last, "plan cut off: no stage below %q", headPlans)
+	}
+	stages := map[string]*Stage{}
+	for _, n := range plans.kids {
+		s := &Stage{ID: strings.TrimPrefix(n.text, "Stage: ")}
+		if err := b.stage(s, n); err != nil {
+			return nil, err
+		}
+		p.Stages = append(p.Stages, s)
+		stages[s.ID] = s
+	}
+	if dependencies != nil {
+		for _, n := range dependencies.kids {
+			id := readDependency(n.text, stages)
+			if id != "" && stages[id] == nil {
+				return nil, syntaxErrorf(last, "plan cut off: %s has no plan", id)
+			}
+		}
+	}
+	p.Engine = engineOf(p.Stages)
+	return p, nil
+}
+
+// readPreamble takes what Hive prints above the stages: the optimized SQL, the optimizer's line and warnings.
+func readPreamble(p *Plan, lines []line) {
+	for i := 0; i < len(lines); i++ {
+		text := lines[i].text
+		switch {
+		case strings.HasPrefix(text, headOptimizedSQL):
+			var sql strings.Builder
+			sql.WriteString(strings.TrimPrefix(text[len(headOptimizedSQL):], " "))
+			for i+1 < len(lines) && !isPreamble(lines[i+1].text) {
+				i++
+				sql.WriteByte('\n')
+				sql.WriteString(strings.Repeat(" ", lines[i].indent))
+				sql.WriteString(lines[i].text)
+			}
+			p.OptimizedSQL = sql.String()
+		case strings.HasPrefix(text, "Warning: "):
+			p.Warnings = append(p.Warnings, text)
+		case isCBOLine(text):
+			p.CBO = text
+		}
+	}
+}
+
+func isPreamble(text string) bool {
+	return strings.HasPrefix(text, "Warning: ") || isCBOLine(text)
+}
+
+func isCBOLine(text string) bool {
+	return strings.HasPrefix(text, "Plan optimized by CBO") || strings.HasPrefix(text, "Plan not optimized by CBO")
+}
+
+// planEnd is the index after the plan's last line: what a client prints below it is left out.
+func planEnd(lines []line, at int) int {
+	for i := at + 1; i < len(lines); i++ {
+		if l := lines[i]; l.indent == 0 && isTrailer(l.text) {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// isTrailer tells what clients print after a result: "40 rows selected (0.3 seconds)", "Time taken: 0.1 seconds, …".
+func isTrailer(text string) bool {
+	if strings.HasPrefix(text, "Time taken: ") {
+		return true
+	}
+	count, rest, _ := strings.Cut(text, " ")
+	return isPosition(strings.ReplaceAll(count, ",", "")) &&
+		(strings.HasPrefix(rest, "rows selected") || strings.HasPrefix(rest, "row selected"))
+}
+
+// stageLine tells whether a line can stand below parent: what cannot is the rest of a value that holds line breaks.
+func stageLine(parent *node, l line) bool {
+	switch {
+	case parent.indent < 0:
+		return l.text == headDependencies || l.text == headPlans || l.text == headVectorization
+	case parent.text == headPlans:
+		return strings.HasPrefix(l.text, "Stage: ")
+	case parent.text == headDependencies:
+		return strings.HasPrefix(l.text, "Stage-")
+	}
+	return true
+}
+
+// readDependency reads a line such as "Stage-4 depends on stages: Stage-1 , consists of Stage-2, Stage-3" and returns
+// the stage it is about.
+func readDependency(text string, stages map[string]*Stage) string {
+	id, rest, _ := strings.Cut(text, " ")
+	if !isStageName(id) {
+		return ""
+	}
+	s := stages[id]
+	if s == nil {
+		return id
+	}
+	s.Root = strings.HasPrefix(rest, "is a root stage")
+	if list, ok := strings.CutPrefix(rest, "depends on stages: "); ok {
+		for part := range strings.SplitSeq(list, ",") {
+			part = strings.TrimSpace(part)
+			if !isStageName(part) {
+				break // ", consists of …", ", has a backup stage: …"
+			}
+			s.DependsOn = append(s.DependsOn, part)
+		}
+	}
+	return id
+}
+
+func engineOf(stages []*Stage) Engine {
+	engine := EngineNone
+	for _, s := range stages {
+		switch s.Kind {
+		case "Tez":
+			return EngineTez
+		case "Spark":
+			return EngineSpark
+		case "Map Reduce", "Map Reduce Local Work":
+			engine = EngineMR
+		}
+	}
+	return engine
+}
+
+// clip shortens a line for an error message.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	for i := range s {
+		if i >= most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// builder turns lines into the parts of a plan.
+type builder struct {
+	plan *Plan
+}
+
+// stage reads the lines below "Stage: Stage-1".
+func (b *builder) stage(s *Stage, n *node) error {
+	for _, k := range n.kids {
+		name, value := k.field()
+		if s.Kind == "" {
+			s.Kind = name
+			if value != "" {
+				s.Kind, s.Attrs = "", append(s.Attrs, k.attr())
+				continue
+			}
+		}
+		switch name {
+		case "Tez", "Spark":
+			if err := b.dag(s, k); err != nil {
+				return err
+			}
+		case "Map Reduce":
+			b.mapReduce(s, k)
+		case "Map Reduce Local Work":
+			b.localWork(s, k)
+		case "Fetch Operator":
+			b.fetch(s, k)
+		default:
+			if k != n.kids[0] {
+				s.Attrs = append(s.Attrs, k.attr())
+				continue
+			}
+			for _, kk := range k.kids {
+				s.Attrs = append(s.Attrs, kk.attr())
+			}
+		}
+	}
+	return nil
+}
+
+// dag reads a Tez or Spark stage: its edges and vertices.
+func (b *builder) dag(s *Stage, n *node) error {
+	for _, k := range n.kids {
+		switch k.text {
+		case "Edges:":
+			for _, e := range k.kids {
+				edges, ok := parseEdges(e.text)
+				if !ok {
+					return syntaxErrorf(e.no, "expected edges of a vertex, found %q", clip(e.text))
+				}
+				s.Edges = append(s.Edges, edges...)
+			}
+		case "Vertices:":
+			for _, v := range k.kids {
+				s.Vertices = append(s.Vertices, b.vertex(s, v))
+			}
+		default:
+			s.Attrs = append(s.Attrs, k.attr())
+		}
+	}
+	if len(s.Vertices) == 0 {
+		return syntaxErrorf(n.no, "plan cut off: %s has no vertices", s.ID)
+	}
+	return nil
+}
+
+// vertex reads one vertex of a DAG.
+func (b *builder) vertex(s *Stage, n *node) *Vertex {
+	v := &Vertex{Name: n.text, Kind: vertexKind(n.text), Stage: s}
+	for _, k := range n.kids {
+		b.vertexLine(v, k)
+	}
+	return v
+}
+
+func vertexKind(name string) VertexKind {
+	switch word, _, _ := strings.Cut(name, " "); word {
+	case "Map":
+		return VertexMap
+	case "Reducer":
+		return VertexReduce
+	case "Union":
+		return VertexUnion
+	}
+	return VertexOther
+}
+
+// vertexLine reads a line directly below a vertex. A vertex can hold several operator trees (a sort-merge join's sides).
+func (b *builder) vertexLine(v *Vertex, k *node) {
+	name, value := k.field()
+	switch name {
+	case "Map Operator Tree", "Reduce Operator Tree", "Processor Tree":
+		for _, o := range k.kids {
+			v.Roots = append(v.Roots, b.operator(o, nil, v))
+		}
+	case "Execution mode":
+		v.ExecutionMode = value
+	case "Path -> Alias":
+		v.Sources = mergeAliases(v.Sources, k)
+	case "Path -> Partition":
+		v.Sources = mergePartitions(v.Sources, k)
+	case "Truncated Path -> Alias":
+		v.Sources = mergeTruncated(v.Sources, k)
+	default:
+		v.Attrs = append(v.Attrs, k.attr())
+	}
+}
+
+// mapReduce reads an MR stage as a map and a reduce vertex with an edge between them.
+func (b *builder) mapReduce(s *Stage, n *node) {
+	mapper := &Vertex{Name: s.ID + " Map", Kind: VertexMap, Stage: s}
+	reducer := &Vertex{Name: s.ID + " Reduce", Kind: VertexReduce, Stage: s}
+	for _, k := range n.kids {
+		if k.text == "Reduce Operator Tree:" {
+			b.vertexLine(reducer, k)
+		} else {
+			b.vertexLine(mapper, k)
+		}
+	}
+	s.Vertices = append(s.Vertices, mapper)
+	if len(reducer.Roots) > 0 {
+		reducer.ExecutionMode = mapper.ExecutionMode
+		s.Vertices = append(s.Vertices, reducer)
+		s.Edges = append(s.Edges, Edge{From: mapper.Name, To: reducer.Name, Type: "SHUFFLE"})
+	}
+}
+
+// localWork reads the operators that build hash tables before an MR map join runs.
+func (b *builder) localWork(s *Stage, n *node) {
+	v := &Vertex{Name: s.ID + " Local", Kind: VertexLocal, Stage: s}
+	for _, k := range n.kids {
+		switch k.text {
+		case "Alias -> Map Local Operator Tree:":
+			for _, alias := range k.kids {
+				for _, o := range alias.kids {
+					v.Roots = append(v.Roots, b.operator(o, nil, v))
+				}
+			}
+		case "Alias -> Map Local Tables:":
+			v.Sources = append(v.Sources, localTables(k)...)
+		default:
+			v.Attrs = append(v.Attrs, k.attr())
+		}
+	}
+	s.Vertices = append(s.Vertices, v)
+}
+
+// fetch reads a fetch task: its operators belong to the stage, as no vertex runs them.
+func (b *builder) fetch(s *Stage, n *node) {
+	for _, k := range n.kids {
+		if k.text != "Processor Tree:" {
+			s.Attrs = append(s.Attrs, k.attr())
+			continue
+		}
+		for _, o := range k.kids {
+			s.Roots = append(s.Roots, b.operator(o, nil, nil))
+		}
+	}
+}
+
+// parseEdges reads "Map 1 <- Map 4 (BROADCAST_EDGE), Reducer 5 (SIMPLE_EDGE)".
+func parseEdges(text string) ([]Edge, bool) {
+	to, list, ok := strings.Cut(text, " <- ")
+	if !ok {
+		return nil, false
+	}
+	var edges []Edge
+	for list != "" {
+		from, rest, ok := strings.Cut(list, " (")
+		if !ok {
+			return nil, false
+		}
+		kind, after, ok := strings.Cut(rest, ")")
+		if !ok {
+			return nil, false
+		}
+		e := Edge{From: strings.TrimSpace(from), To: strings.TrimSpace(to), Type: EdgeType(kind)}
+		if e.Type == EdgeContains {
+			e.From, e.To = e.To, e.From
+		}
+		edges = append(edges, e)
+		list = strings.TrimPrefix(strings.TrimSpace(after), ",")
+	}
+	return edges, len(edges) > 0
+}
