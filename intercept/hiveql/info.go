@@ -82,6 +82,12 @@ func (t TableName) In(d string) TableName {
 // Assignment is a SET statement's key and value.
 type Assignment struct{ Key, Value string }
 
+// Reset is a RESET statement: All for RESET alone, else the Keys it names.
+type Reset struct {
+	All  bool
+	Keys []string
+}
+
 // Info is what the text of one statement tells without a server.
 type Info struct {
 	Kind Kind
@@ -95,8 +101,11 @@ type Info struct {
 	Writes []Write
 	// Query is the text of the query inside CTAS (what can be explained after the table exists); empty otherwise.
 	Query string
-	// Set is the assignment of SET key=value; nil for "SET", "SET -v", "SET key" and every other statement.
+	// Set is the assignment of SET key=value, the value as HiveServer2 takes it (a trailing semicolon belongs to it) and the
+	// key without "hiveconf:"; nil for "SET", "SET -v", "SET key" and every other statement. The value may be a secret: see Secret.
 	Set *Assignment
-	// Use is the database of USE.
+	// Reset is what RESET gives back its configured value; nil for every other statement.
+	Reset *Reset
+	// Use is the database of USE in lower case; empty when its name holds a ${variable}.
 	Use string
 }

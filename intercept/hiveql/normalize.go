@@ -1,0 +1,328 @@
+package hiveql
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"strings"
+)
+
+// MaxNormalized bounds Info.Normalized, in bytes; a longer text ends in "…". The fingerprint covers all of it.
+const MaxNormalized = 256 << 10
+
+// normalizer writes the normalized text and its hash.
+//
+// The hash is SHA-256, cut to 64 bits: clients choose the texts, and with FNV they could compute a second text with the
+// fingerprint of somebody else's query, whose plan and findings it would then replace.
+type normalizer struct {
+	lexer
+	out  strings.Builder
+	full bool
+	sum  hash.Hash
+	hash *bufio.Writer
+
+	last       class  // what was written last
+	lastWord   string // the word, when last is a word that is a keyword by its place
+	semicolons int    // seen and not yet written: those at the end are dropped
+}
+
+// class is what the space between two pieces depends on.
+type class uint8
+
+const (
+	clsStart class = iota
+	clsName        // identifier, function
+	clsWord        // reserved word
+	clsLit         // ?
+	clsStr         // ? of a string: another string right behind it belongs to it
+	clsOpen        // ( [
+	clsClose       // ) ]
+	clsDot         // .
+	clsComma       // ,
+	clsOp          // everything else
+)
+
+func newNormalizer(sql string) *normalizer {
+	sum := sha256.New()
+	return &normalizer{lexer: lexer{src: sql}, sum: sum, hash: bufio.NewWriter(sum)}
+}
+
+// normalize returns the normalized text of sql and its fingerprint.
+func normalize(sql string) (text, fingerprint string) {
+	n := newNormalizer(sql)
+	for {
+		t := n.next()
+		if t.kind == tokEOF {
+			return n.result()
+		}
+		n.token(t)
+	}
+}
+
+func (n *normalizer) result() (text, fingerprint string) {
+	_ = n.hash.Flush() // a hash takes every write
+	return n.out.String(), hex.EncodeToString(n.sum.Sum(nil)[:8])
+}
+
+// token writes one token, or several that make one piece.
+func (n *normalizer) token(t token) {
+	switch t.kind {
+	case tokWord:
+		n.word(n.text(t))
+	case tokQuoted:
+		n.quoted(n.text(t))
+	case tokNumber:
+		n.piece(clsLit, "?")
+	case tokString:
+		if n.last != clsStr {
+			n.piece(clsStr, "?")
+		}
+	case tokCharset:
+		// Part of the literal behind it.
+	case tokVariable:
+		n.piece(clsName, valid(n.text(t)))
+	case tokHint:
+		n.hint(n.text(t))
+	case tokBad:
+		n.bad(n.text(t))
+	default:
+		n.operator(n.text(t))
+	}
+}
+
+// word writes a keyword or identifier and, behind IN and VALUES, the list of literals as one (?).
+func (n *normalizer) word(s string) {
+	if variableIn(s) {
+		n.piece(clsName, valid(s))
+		return
+	}
+	if !isIn(reserved, s) {
+		n.piece(clsName, lowerASCII(s))
+		return
+	}
+	s = lowerASCII(s)
+	n.piece(clsWord, s)
+	n.lastWord = s
+	switch s {
+	case "in":
+		if n.literals() {
+			n.piece(clsOpen, "(?)")
+			n.last = clsClose
+		}
+	case "values":
+		if !n.literals() {
+			return
+		}
+		for n.op(n.peek(), ",") {
+			bookmark := n.lexer
+			n.next()
+			if !n.literals() {
+				n.lexer = bookmark
+				break
+			}
+		}
+		n.piece(clsOpen, "(?)")
+		n.last = clsClose
+	}
+}
+
+// quoted writes a backticked identifier: without backticks where Hive reads it the same without.
+func (n *normalizer) quoted(s string) {
+	if name := s[1 : len(s)-1]; name != "" && isLetter(name[0]) && span(name, isWordByte) == len(name) && !isIn(reserved, name) {
+		n.piece(clsName, lowerASCII(name))
+		return
+	}
+	n.space(clsName)
+	s = valid(s)
+	n.show(s)
+	_, _ = n.hash.WriteString(strings.ToLower(s)) // Hive's names have no case, quoted or not
+}
+
+// operator writes an operator. A sign that belongs to a number is part of the literal.
+func (n *normalizer) operator(s string) {
+	switch s {
+	case ";":
+		n.semicolons++
+		return
+	case "-", "+":
+		if n.unary() && n.peek().kind == tokNumber {
+			return
+		}
+	case "==":
+		s = "="
+	case "!=":
+		s = "<>"
+	}
+	n.piece(operatorClass(s), s)
+}
+
+func operatorClass(s string) class {
+	switch s {
+	case "(", "[":
+		return clsOpen
+	case ")", "]":
+		return clsClose
+	case ".":
+		return clsDot
+	case ",":
+		return clsComma
+	case "?":
+		return clsLit
+	}
+	return clsOp
+}
+
+// unary reports whether a sign at this place is that of a number, not an operation.
+func (n *normalizer) unary() bool {
+	switch n.last {
+	case clsStart, clsOpen, clsComma, clsOp:
+		return true
+	case clsWord:
+		switch n.lastWord {
+		case "end", "true", "false", "null", "current_date", "current_timestamp", "user", "unknown":
+			return false
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// hint writes a hint; its numbers stay, because they change the plan.
+func (n *normalizer) hint(s string) {
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "/*+"), "*/")
+	n.piece(clsOp, "/*+")
+	inner := lexer{src: s}
+	for t := inner.next(); t.kind != tokEOF; t = inner.next() {
+		switch t.kind {
+		case tokWord:
+			n.piece(clsName, lowerASCII(inner.text(t)))
+		case tokString, tokBad:
+			n.piece(clsLit, "?")
+		case tokHint:
+		case tokOp:
+			n.piece(operatorClass(inner.text(t)), inner.text(t))
+		default:
+			n.piece(clsName, valid(inner.text(t)))
+		}
+	}
+	n.piece(clsOp, "*/")
+}
+
+// bad writes what is no token of Hive's; an open quote hides the rest like a literal.
+func (n *normalizer) bad(s string) {
+	if strings.IndexByte("'\"`", s[0]) >= 0 {
+		n.piece(clsLit, "?")
+		return
+	}
+	n.piece(clsOp, valid(s))
+}
+
+// literals moves behind a parenthesized list of literals, or of such lists, and reports whether one stood there.
+func (n *normalizer) literals() bool {
+	ahead := n.lexer
+	if !ahead.literalList(2) {
+		return false
+	}
+	n.lexer = ahead
+	return true
+}
+
+// literalList moves behind (literal, …); with depth above 1 elements may be lists themselves.
+func (l *lexer) literalList(depth int) bool {
+	if depth == 0 || !l.op(l.next(), "(") {
+		return false
+	}
+	for {
+		if l.op(l.peek(), "(") {
+			if !l.literalList(depth - 1) {
+				return false
+			}
+		} else if !l.literal() {
+			return false
+		}
+		switch t := l.next(); {
+		case l.op(t, ")"):
+			return true
+		case !l.op(t, ","):
+			return false
+		}
+	}
+}
+
+// literal moves behind one literal.
+func (l *lexer) literal() bool {
+	t := l.next()
+	switch {
+	case l.op(t, "-") || l.op(t, "+"):
+		return l.next().kind == tokNumber
+	case t.kind == tokNumber || l.op(t, "?") || l.isAny(t, "null", "true", "false"):
+		return true
+	case t.kind == tokCharset || l.isAny(t, "date", "timestamp", "timestamplocaltz"):
+		t = l.next()
+		if t.kind == tokNumber || l.op(t, "?") {
+			return true
+		}
+	}
+	if t.kind != tokString {
+		return false
+	}
+	for l.peek().kind == tokString {
+		l.next()
+	}
+	return true
+}
+
+// piece writes s behind the space it needs.
+func (n *normalizer) piece(c class, s string) {
+	n.space(c)
+	n.show(s)
+	_, _ = n.hash.WriteString(s)
+}
+
+// raw writes s as it is.
+func (n *normalizer) raw(s string) {
+	s = valid(s)
+	n.show(s)
+	_, _ = n.hash.WriteString(s)
+}
+
+// space writes pending semicolons and the space between what was written last and a piece of class c, then makes c the last.
+func (n *normalizer) space(c class) {
+	for ; n.semicolons > 0; n.semicolons-- {
+		n.show(";")
+		_ = n.hash.WriteByte(';')
+		n.last = clsOp
+	}
+	none := false
+	switch {
+	case n.last == clsStart, n.last == clsOpen, n.last == clsDot,
+		c == clsClose, c == clsComma, c == clsDot:
+		none = true
+	case c == clsOpen:
+		none = n.last == clsName || n.last == clsClose || n.last == clsWord && isIn(callable, n.lastWord)
+	}
+	if !none {
+		n.show(" ")
+		_ = n.hash.WriteByte(' ')
+	}
+	n.last, n.lastWord = c, ""
+}
+
+// show appends s to the text while there is room.
+func (n *normalizer) show(s string) {
+	switch {
+	case n.full:
+	case n.out.Len()+len(s) > MaxNormalized-len("…"):
+		n.full = true
+		n.out.WriteString("…")
+	default:
+		n.out.WriteString(s)
+	}
+}
+
+// valid is s as Postgres can hold it: valid UTF-8 without NUL.
+func valid(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -1,0 +1,218 @@
+package hiveql
+
+// Parse reads one statement. It never fails: what it does not know is KindOther, not explainable, and writes nothing.
+func Parse(sql string) Info {
+	if name, args, ok := command(sql); ok {
+		return parseCommand(name, args)
+	}
+	l := lexer{src: sql}
+	info := Info{Kind: KindOther}
+	classify(&l, &info)
+	info.Normalized, info.Fingerprint = normalize(sql)
+	return info
+}
+
+// classify fills kind, writes and what belongs to the kind from the first keyword on. Every branch reads the text at
+// most a fixed number of times.
+func classify(l *lexer, info *Info) {
+	first := l.peek()
+	for first.kind == tokHint || l.op(first, "(") {
+		l.next()
+		first = l.peek()
+	}
+	if first.kind != tokWord {
+		return
+	}
+	word := shortWord(l.text(first))
+	if word == "insert" || beginsQuery(word) {
+		classifyQuery(l, info)
+		return
+	}
+	switch word {
+	case "merge", "update", "delete":
+		l.next()
+		classifyRowChange(l, info, word)
+	case "create":
+		l.next()
+		classifyCreate(l, info)
+	case "alter":
+		l.next()
+		classifyAlter(l, info)
+	case "load", "truncate", "msck", "import", "drop":
+		l.next()
+		classifyTableCommand(l, info, word)
+	case "explain":
+		info.Kind = KindExplain
+	case "analyze":
+		info.Kind = KindAnalyze
+	case "show":
+		info.Kind = KindShow
+	case "desc", "describe":
+		info.Kind = KindDescribe
+	case "set":
+		info.Kind = KindSet
+	case "use":
+		l.next()
+		info.Kind = KindUse
+		info.Use, _ = l.namePart(l.next())
+	}
+}
+
+// classifyRowChange reads MERGE INTO, UPDATE and DELETE FROM. All three read the table they write, so all are explainable.
+func classifyRowChange(l *lexer, info *Info, word string) {
+	var op WriteOp
+	switch word {
+	case "merge":
+		info.Kind, op = KindMerge, WriteMerge
+	case "update":
+		info.Kind, op = KindUpdate, WriteUpdate
+	default:
+		info.Kind, op = KindDelete, WriteDelete
+	}
+	info.Explainable = true
+	for next := l.peek(); next.kind == tokHint || l.isAny(next, "into", "from"); next = l.peek() {
+		l.next()
+	}
+	addWrite(l, info, op)
+}
+
+// classifyTableCommand reads the commands that change a table without a query.
+func classifyTableCommand(l *lexer, info *Info, word string) {
+	switch word {
+	case "load":
+		info.Kind = KindLoad
+		if l.skipTo("table") {
+			addWrite(l, info, WriteLoad)
+		}
+	case "truncate":
+		info.Kind = KindTruncate
+		l.skip("table")
+		addWrite(l, info, WriteTruncate)
+	case "msck":
+		info.Kind = KindMSCK
+		// Without REPAIR it only reports.
+		if l.skip("repair") && l.skip("table") {
+			addWrite(l, info, WriteMSCK)
+		}
+	case "import":
+		info.Kind = KindImport
+		l.skip("external")
+		if l.skip("table") {
+			addWrite(l, info, WriteImport)
+		}
+	case "drop":
+		info.Kind = KindDrop
+		if l.skip("table") {
+			l.skipIfExists()
+			addWrite(l, info, WriteDrop)
+		}
+	}
+}
+
+// addWrite reads a table's name with its PARTITION clause and records the write; a name that depends on a variable, or
+// none at all, records nothing.
+func addWrite(l *lexer, info *Info, op WriteOp) {
+	name, ok := l.table()
+	if !ok {
+		return
+	}
+	w := Write{Op: op, Table: name}
+	if l.skip("partition") {
+		w.Partition = l.partition()
+	}
+	info.Writes = append(info.Writes, w)
+}
+
+// skip moves behind the keyword and reports whether it stood there.
+func (l *lexer) skip(kw string) bool {
+	ahead := *l
+	if !ahead.is(ahead.next(), kw) {
+		return false
+	}
+	*l = ahead
+	return true
+}
+
+// skipIfExists moves behind IF EXISTS or IF NOT EXISTS.
+func (l *lexer) skipIfExists() {
+	if l.skip("if") {
+		l.skip("not")
+		l.skip("exists")
+	}
+}
+
+// skipTo moves behind the next such keyword, or to the end and returns false.
+func (l *lexer) skipTo(kw string) bool {
+	for {
+		switch t := l.next(); {
+		case t.kind == tokEOF:
+			return false
+		case l.is(t, kw):
+			return true
+		}
+	}
+}
+
+// partition reads (column=constant, column, …) and returns the static pairs; comparisons other than = and values that
+// depend on a variable are left out. It is not nil, and moves behind the closing parenthesis where there is one.
+func (l *lexer) partition() map[string]string {
+	static := map[string]string{}
+	if !l.op(l.peek(), "(") {
+		return static
+	}
+	l.next()
+	for {
+		t := l.next()
+		column, ok := l.namePart(t)
+		if ok && (l.op(l.peek(), "=") || l.op(l.peek(), "==")) {
+			l.next()
+			if value, ok := l.constant(); ok {
+				static[column] = value
+			}
+		}
+		for depth := 0; !l.op(t, ",") || depth > 0; {
+			switch {
+			case t.kind == tokEOF || depth == 0 && l.op(t, ")"):
+				return static
+			case l.op(t, "("):
+				depth++
+			case l.op(t, ")"):
+				depth--
+			}
+			t = l.next()
+		}
+	}
+}
+
+// constant reads a partition value and returns it as text without quotes.
+func (l *lexer) constant() (string, bool) {
+	ahead := *l
+	t := ahead.next()
+	if ahead.isAny(t, "date", "timestamp") && ahead.peek().kind == tokString {
+		t = ahead.next()
+	}
+	sign := ""
+	if ahead.op(t, "-") && ahead.peek().kind == tokNumber {
+		sign = "-"
+		t = ahead.next()
+	}
+	var value string
+	switch t.kind {
+	case tokString:
+		value = stringValue(ahead.text(t))
+		for ahead.peek().kind == tokString {
+			value += stringValue(ahead.text(ahead.next()))
+		}
+	case tokNumber:
+		value = sign + numberValue(ahead.text(t))
+	case tokWord:
+		value = lowerASCII(ahead.text(t))
+	default:
+		return "", false
+	}
+	*l = ahead
+	if variableIn(value) {
+		return "", false
+	}
+	return value, true
+}
