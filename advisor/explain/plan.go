@@ -143,7 +143,7 @@ type Operator struct {
 	// Inputs are all operators that feed this one, in printed order and across vertices. Only user-level plans print
 	// them; elsewhere the vertex's edges and the Reduce Output Operators' tags tell.
 	Inputs []*Operator
-	Vertex   *Vertex
+	Vertex *Vertex
 	// Line is the 1-based line of the text the operator starts on; 0 for JSON.
 	Line int
 }

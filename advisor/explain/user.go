@@ -119,7 +119,7 @@ func (u *userReader) stageLines(s *Stage, kids []*node) {
 			u.stageLines(s, k.kids)
 		case isOperatorText(k.text):
 			o := u.operator(k, v, nil)
-			i += u.inputs(o, kids[i+1:])
+			i += u.inputsBeside(o, kids[i+1:])
 			if v == nil {
 				s.Roots = append(s.Roots, o)
 			} else if s.Kind == "" || isStageName(s.Kind) {
@@ -219,17 +219,13 @@ func (u *userReader) operator(n *node, v *Vertex, consumer *Operator) *Operator 
 	return o
 }
 
-// inputs reads the lines below or beside an operator that tell its attributes and what feeds it. It returns how many
-// lines of kids it took: beside an operator, the first line without "<-" is another operator.
-func (u *userReader) inputs(o *Operator, kids []*node) int {
-	below := len(kids) > 0 && kids[0].no > o.Line && !strings.HasPrefix(kids[0].text, "<-")
+// inputs reads the lines below an operator, which tell its attributes and what feeds it.
+func (u *userReader) inputs(o *Operator, kids []*node) {
 	for i := 0; i < len(kids); i++ {
 		k := kids[i]
 		switch {
 		case strings.HasPrefix(k.text, "<-"):
 			u.edge(o, k)
-		case !below:
-			return i
 		case strings.HasPrefix(k.text, refer):
 			u.referTo(o, k.text[len(refer):])
 		case isOperatorText(k.text):
@@ -241,7 +237,6 @@ func (u *userReader) inputs(o *Operator, kids []*node) int {
 			o.Attrs = append(o.Attrs, splitUserAttrs(k)...)
 		}
 	}
-	return len(kids)
 }
 
 // inputsBeside takes the "<-" lines right after an operator, at its own indentation.
