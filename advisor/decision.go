@@ -5,6 +5,10 @@ type Decision struct {
 	Strategy Strategy `json:"strategy"`
 	// BigTable is the streamed position; −1 for a merge join.
 	BigTable int `json:"big_table"`
+	// PlanPosition is the position Hive prints as "Position of Big Table": BigTable, or for a merge join the input it would stream.
+	PlanPosition int `json:"plan_position"`
+	// Refused: the planner fails on the query (LLAP without a registry has no node count to compare costs with); Strategy is Unknown.
+	Refused bool `json:"refused,omitempty"`
 	// Budget is maxJoinMemory in bytes.
 	Budget int64 `json:"budget"`
 	// OnlineDataSizes are the simulated hash-table sizes in bytes, by input position.

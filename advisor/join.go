@@ -1,5 +1,7 @@
 package advisor
 
+import "github.com/hs2proxy/hs2proxy/advisor/explain"
+
 // Strategy is one of Hive's five physical join strategies.
 type Strategy string
 
@@ -77,8 +79,16 @@ type Input struct {
 	Columns []Column `json:"columns,omitempty"`
 	// Layout is the physical layout that survives up to the join.
 	Layout Layout `json:"layout"`
+	// OverJoin: the input is the output of another join (the sort-merge big-table policies then find no table to measure).
+	OverJoin bool `json:"over_join,omitempty"`
+	// GroupBys counts the Group By operators between this input and the next shuffle below; two keep a sort-merge-bucket join out.
+	GroupBys int `json:"group_bys,omitempty"`
 	// OnlineDataSize is the planner's own hash-table estimate in bytes where it witnesses it (nil otherwise); the simulation computes its own.
 	OnlineDataSize *int64 `json:"online_data_size,omitempty"`
+
+	// source is the operator that feeds the join's shuffle (its parent where the shuffle is gone), nil for a recorded join.
+	// Joins sets it, Enrich follows it to the scans.
+	source *explain.Operator
 }
 
 // Key is one join key expression; Column names the base column it is, when it is one.
@@ -103,6 +113,8 @@ type Column struct {
 	Nulls    *int64 `json:"nulls,omitempty"`
 	// NotCarried marks a column folded to a constant by a filter: the size adjustment still counts it.
 	NotCarried bool `json:"not_carried,omitempty"`
+	// Estimated: Hive made up the column's statistics (hive.stats.estimate); the size adjustment counts it with that many nulls.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Layout is what is known of bucketing and sorting at a join input.
@@ -114,6 +126,8 @@ type Layout struct {
 	External         bool     `json:"external"`
 	// Shuffled: a shuffle (ReduceSink) lies below the input, other than the join's own.
 	Shuffled bool `json:"shuffled,omitempty"`
-	// TotalSize is the table's bytes on disk for the sort-merge big-table policy; −1 unknown.
+	// TotalSize is the table's bytes on disk for the sort-merge big-table policy (the read partitions' together); −1 unknown.
 	TotalSize int64 `json:"total_size"`
+	// Partitions counts the partitions read; 0 for an unpartitioned table.
+	Partitions int `json:"partitions,omitempty"`
 }

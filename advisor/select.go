@@ -1,0 +1,109 @@
+package advisor
+
+// Select simulates the join selection of Hive on Tez for one join: which strategy, why, and how far from the next one.
+// It is a pure function of the join and the settings. Sizes are simulated also where the planner's own are recorded.
+func Select(j Join, s Settings) Decision {
+	d := decide(&j, &s, false)
+	d.Margin = marginOf(&j, &s, &d)
+	return d
+}
+
+// Choose is Select without the explanation, for replays over many joins: the strategy and the streamed position (−1 for none).
+// It allocates nothing for joins of up to eight inputs.
+func Choose(j *Join, s *Settings) (Strategy, int) {
+	var c choosing
+	c.init(j, s)
+	got := c.run()
+	return got.strategy, got.big
+}
+
+func decide(j *Join, s *Settings, witness bool) Decision {
+	c := choosing{witness: witness}
+	c.init(j, s)
+	got := c.run()
+	d := Decision{Strategy: got.strategy, BigTable: got.big, Budget: c.budget, Refused: got.refused, PlanPosition: got.big}
+	if got.strategy == MergeJoin {
+		d.PlanPosition = c.mergePosition()
+	}
+	d.OnlineDataSizes = make([]int64, len(j.Inputs))
+	for i := range j.Inputs {
+		d.OnlineDataSizes[i] = c.size(i)
+	}
+	d.Attempts = make([]Attempt, c.nsteps)
+	for i := range d.Attempts {
+		d.Attempts[i] = c.steps[i].attempt(j)
+	}
+	d.Reason = c.reason(got)
+	d.Uncertain = uncertain(j, s)
+	return d
+}
+
+func (st *step) attempt(j *Join) Attempt {
+	a := Attempt{Strategy: st.strategy, Check: checkTexts[st.check], OK: st.ok, Note: st.why}
+	if st.numbers {
+		left, right := st.left, st.right
+		a.Left, a.Right = &left, &right
+	}
+	switch st.check {
+	case checkStatistics, checkSecondBig, checkMustHash, checkEntries, checkCross:
+		a.Note = inputName(j, int(st.pos))
+	case checkNetwork:
+		a.Note = count(st.divisor, "node")
+	}
+	if st.divisor > 1 && st.check != checkNetwork {
+		if a.Note != "" {
+			a.Note += ", "
+		}
+		a.Note += "divided by " + count(st.divisor, divisorWord(st.strategy))
+	}
+	return a
+}
+
+func divisorWord(s Strategy) string {
+	if s == DPHJ {
+		return "reducer"
+	}
+	return "bucket"
+}
+
+// uncertain lists what the simulation had to assume.
+func uncertain(j *Join, s *Settings) []string {
+	var list []string
+	for i := range j.Inputs {
+		in := &j.Inputs[i]
+		name := inputName(j, i)
+		if in.Rows < 0 || in.DataSize < 0 && in.BasicStats == "" {
+			list = append(list, name+": the plan shows no statistics")
+		}
+		if in.CumulativeRows < 0 {
+			list = append(list, name+": the cumulative row estimate is unknown, its own rows are taken")
+		}
+		list = append(list, unknownColumns(in, name, s)...)
+	}
+	if s.LLAP && s.NodeExecutors == 0 && s.DaemonHosts != "" {
+		list = append(list, "the executors of an LLAP node are unknown, hive.llap.daemon.num.executors is taken")
+	}
+	if s.LLAP && s.DPHJ && s.Nodes == 0 && s.DaemonHosts != "" && bucketEstimate(j) > 1 {
+		list = append(list, "the number of LLAP nodes is unknown, the network comparison takes none")
+	}
+	return list
+}
+
+func unknownColumns(in *Input, name string, s *Settings) []string {
+	if !s.countsColumnOverhead() || !s.FetchColumnStats {
+		return nil
+	}
+	var list []string
+	for i := range in.Columns {
+		c := &in.Columns[i]
+		if columnOverhead(c.Type) == 0 {
+			continue
+		}
+		if !c.HasStats && !c.Estimated {
+			list = append(list, name+": no column statistics known for "+c.Name)
+		} else if c.Nulls == nil {
+			list = append(list, name+": null count of "+c.Name+" unknown, none taken")
+		}
+	}
+	return list
+}
