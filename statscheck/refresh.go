@@ -46,6 +46,10 @@ type Refresh struct {
 	Mode     Mode
 	// Columns are the columns for ModeColumns.
 	Columns []string
+	// Partitions limits the ANALYZE to these partitions, as SHOW PARTITIONS prints them; empty for the whole table.
+	Partitions []string
+	// NotAfter is the end of the schedule's window: nothing starts after it, and what runs is canceled. Zero: no limit.
+	NotAfter time.Time
 	// Reason is always on record: the staleness that led to it or the operator's words. RequestedBy is a schedule's or a person's name.
 	Reason      string
 	RequestedBy string

@@ -46,6 +46,8 @@ type Writes struct {
 	Counted   int64     `json:"counted"`
 	Uncounted int64     `json:"uncounted"`
 	LastAt    time.Time `json:"last_at"`
+	// Partitions is the number of distinct partitions the counted writes touched; 0 when unknown or not partitioned.
+	Partitions int64 `json:"partitions,omitempty"`
 	// ColumnsChanged: an ADD, REPLACE or CHANGE COLUMN was seen.
 	ColumnsChanged bool `json:"columns_changed,omitempty"`
 }

@@ -1,0 +1,126 @@
+package statscheck
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // schedules name time zones, and a container without a distribution has none
+
+	"github.com/robfig/cron/v3"
+)
+
+// Schedule says when to refresh which stale tables.
+type Schedule struct {
+	Name string `koanf:"name"`
+	// Cron is five fields (minute, hour, day of month, month, day of week) or a descriptor such as "@daily" or "@every 1h".
+	Cron string `koanf:"cron"`
+	// TimeZone is the IANA name of the zone of Cron; UTC when empty.
+	TimeZone string `koanf:"time_zone"`
+	// Upstream limits the schedule to one HiveServer2; all when empty.
+	Upstream string `koanf:"upstream"`
+	// Tables are patterns of "database.table" with * and ?; all when empty.
+	Tables []string `koanf:"tables"`
+	// Mode is BASIC or COLUMNS; empty means COLUMNS for tables whose columns queries use, else BASIC.
+	Mode Mode `koanf:"mode"`
+	// MinLevel is the least level of staleness acted on; STALE when empty.
+	MinLevel Level `koanf:"min_level"`
+	// Window is how long after a firing its refreshes may run; what runs then is canceled in Hive. No limit when 0.
+	Window time.Duration `koanf:"window"`
+	// MaxTables is how many tables one firing refreshes at most, the worst first. No limit when 0.
+	MaxTables int `koanf:"max_tables"`
+}
+
+// ValidateSchedules reports every field that is wrong, with its value and what would be right.
+// Field names begin with "schedules[i]".
+func ValidateSchedules(schedules []Schedule) error {
+	var errs []error
+	seen := map[string]int{}
+	for i, s := range schedules {
+		field := fmt.Sprintf("schedules[%d]", i)
+		if first, ok := seen[s.Name]; ok && s.Name != "" {
+			errs = append(errs, fmt.Errorf("%s.name: %q is schedules[%d]'s name too; give each schedule its own", field, s.Name, first))
+		}
+		seen[s.Name] = i
+		for _, err := range s.validate() {
+			errs = append(errs, fmt.Errorf("%s.%w", field, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Schedule) validate() []error {
+	var errs []error
+	wrong := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: "+format, append([]any{field}, args...)...))
+	}
+	if strings.TrimSpace(s.Name) == "" {
+		wrong("name", `%q is empty; give a name such as "nightly"`, s.Name)
+	}
+	if location, err := loadLocation(s.TimeZone); err != nil {
+		wrong("time_zone", `%q is no time zone (%w); give an IANA name such as "Europe/Berlin", or leave it out for UTC`, s.TimeZone, err)
+	} else if _, err := parseCron(s.Cron, location); err != nil {
+		wrong("cron", `%q: %w; give five fields such as "30 2 * * *", or "@daily" or "@every 1h"`, s.Cron, err)
+	}
+	for i, p := range s.Tables {
+		if err := validatePattern(p); err != nil {
+			wrong(fmt.Sprintf("tables[%d]", i), "%w", err)
+		}
+	}
+	if s.Mode != "" && s.Mode != ModeBasic && s.Mode != ModeColumns {
+		wrong("mode", "%q is none of %s and %s", s.Mode, ModeBasic, ModeColumns)
+	}
+	if s.MinLevel != "" && levels[s.MinLevel] == 0 {
+		wrong("min_level", "%q is none of SUSPECT, WATCH, STALE, HIGH and CRITICAL", s.MinLevel)
+	}
+	if s.Window < 0 {
+		wrong("window", "%v is negative; give a duration such as 3h, or 0 for no limit", s.Window)
+	}
+	if s.MaxTables < 0 {
+		wrong("max_tables", "%d is negative; give a number, or 0 for no limit", s.MaxTables)
+	}
+	return errs
+}
+
+// loadLocation takes IANA names only: "Local" would make a schedule depend on the machine.
+func loadLocation(name string) (*time.Location, error) {
+	if strings.EqualFold(name, "local") {
+		return nil, errors.New("it depends on the machine")
+	}
+	return time.LoadLocation(name)
+}
+
+var (
+	errCronZone  = errors.New("a TZ= prefix is not taken: use time_zone")
+	errCronEvery = errors.New("@every takes a duration of at least 1s")
+	errCronNever = errors.New("it never fires")
+)
+
+// parseCron reads a cron line in a time zone. A TZ= prefix is refused before the library sees it: without fields behind it the library
+// panics.
+func parseCron(line string, location *time.Location) (cron.Schedule, error) {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return nil, errors.New("it is empty")
+	}
+	if upper := strings.ToUpper(line); strings.HasPrefix(upper, "TZ=") || strings.HasPrefix(upper, "CRON_TZ=") {
+		return nil, errCronZone
+	}
+	if every, ok := strings.CutPrefix(line, "@every "); ok {
+		// The library takes anything shorter, negative ones included, for one second.
+		if d, err := time.ParseDuration(every); err == nil && d < time.Second {
+			return nil, errCronEvery
+		}
+	}
+	schedule, err := cron.ParseStandard(line)
+	if err != nil {
+		return nil, err
+	}
+	if spec, ok := schedule.(*cron.SpecSchedule); ok {
+		spec.Location = location
+	}
+	if schedule.Next(time.Unix(0, 0)).IsZero() {
+		return nil, errCronNever
+	}
+	return schedule, nil
+}
