@@ -62,6 +62,13 @@ func NewWorker(cfg WorkerConfig, queue Queue, jobs Jobs, wake <-chan struct{}, l
 	return &Worker{cfg: cfg, queue: queue, jobs: jobs, wake: wake, log: log}
 }
 
+func orElse(d, other time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return other
+}
+
 // Start begins to work until Stop. A second Start before Stop does nothing.
 func (w *Worker) Start() {
 	w.mu.Lock()
