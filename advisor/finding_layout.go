@@ -1,0 +1,109 @@
+package advisor
+
+import (
+	"strconv"
+	"strings"
+)
+
+// bucketed explains why a join shuffles although an input is bucketed: which key, count or rule is in the way.
+func (f *finder) bucketed(v *JoinVerdict) {
+	j, d := &v.Join, &v.Decision
+	if (j.Strategy != MergeJoin && j.Strategy != DPHJ) || d.Strategy != j.Strategy || isCross(j) || bucketEstimate(j) <= 1 {
+		return
+	}
+	why, advice := f.bucketProblem(j, d)
+	if why == "" {
+		return
+	}
+	evidence := map[string]any{"budget": d.Budget, "online_data_sizes": d.OnlineDataSizes}
+	for pos := range j.Inputs {
+		l := &j.Inputs[pos].Layout
+		if l.Buckets > 0 {
+			evidence["input_"+strconv.Itoa(pos)] = map[string]any{"buckets": l.Buckets, "bucket_columns": l.BucketColumns, "sort_columns": l.SortColumns, "keys": keyNames(&j.Inputs[pos])}
+		}
+	}
+	f.add(Finding{Kind: BucketedButShuffled, Severity: Medium, Subject: subject(j), Summary: "bucketed inputs are shuffled: " + why, Evidence: evidence, Advice: advice})
+}
+
+func (f *finder) bucketProblem(j *Join, d *Decision) (why, advice string) {
+	if !f.settings.BucketMapJoin {
+		return "hive.convert.join.bucket.mapjoin.tez is off", set("hive.convert.join.bucket.mapjoin.tez", "true")
+	}
+	if lastIsOuter(j.Conditions) && len(j.Conditions) > 1 {
+		return "a join of several inputs that ends in an outer join is never hashed", set("hive.merge.nway.joins", "false")
+	}
+	hashed := hashedSide(j, &f.settings, d)
+	streamed := 0
+	for pos, is := range hashed {
+		if !is {
+			streamed = pos
+		}
+	}
+	big := &j.Inputs[streamed]
+	name := inputName(j, streamed)
+	if len(big.Layout.BucketColumns) == 0 {
+		return name + " is the side to stream and has no buckets, the other side's do not help", recluster(j, streamed)
+	}
+	for _, c := range big.Layout.BucketColumns {
+		if !hasKey(big.Keys, c) {
+			return name + " is bucketed by " + strings.Join(big.Layout.BucketColumns, ", ") + ", the keys are " + strings.Join(keyNames(big), ", "), recluster(j, streamed)
+		}
+	}
+	if why := externalInput(j, &f.settings); why != "" {
+		return why + ", which bucketed joins leave out", set("hive.disable.unsafe.external.table.operations", "false") + " -- only where nothing but Hive writes the files"
+	}
+	if isFullOuter(j) {
+		return "", ""
+	}
+	var total int64
+	for pos, is := range hashed {
+		if is {
+			total += d.OnlineDataSizes[pos]
+		}
+	}
+	buckets := bucketEstimate(j)
+	if share := total / buckets; share > d.Budget {
+		left, right := humanPair(share, d.Budget)
+		size := roundUp(share)
+		return "the hashed side divided by " + count(buckets, "bucket") + " is " + left + ", the budget " + right,
+			setNumber("hive.auto.convert.join.noconditionaltask.size", size) + " -- " + f.memoryCaveat(size)
+	}
+	for pos := range j.Inputs {
+		if in := &j.Inputs[pos]; in.Layout.Buckets > 0 && !sortedByKeys(in) {
+			return inputName(j, pos) + " is not sorted by the keys " + strings.Join(keyNames(in), ", ") + " inside its buckets", recluster(j, pos)
+		}
+	}
+	return "", ""
+}
+
+func keyNames(in *Input) []string {
+	list := make([]string, len(in.Keys))
+	for i := range in.Keys {
+		list[i] = in.Keys[i].Expr
+		if in.Keys[i].Column != "" {
+			list[i] = in.Keys[i].Column
+		}
+	}
+	return list
+}
+
+// recluster is the statement that lays the table of an input out by the join's keys; empty when a key is no column of one table.
+func recluster(j *Join, pos int) string {
+	in := &j.Inputs[pos]
+	if len(in.Tables) != 1 || len(in.Keys) == 0 {
+		return ""
+	}
+	columns := make([]string, len(in.Keys))
+	for i := range in.Keys {
+		if columns[i] = quote(in.Keys[i].Column); columns[i] == "" {
+			return ""
+		}
+	}
+	name := quoteTable(in.Tables[0])
+	if name == "" {
+		return ""
+	}
+	list := strings.Join(columns, ", ")
+	return "ALTER TABLE " + name + " CLUSTERED BY (" + list + ") SORTED BY (" + list + ") INTO " + strconv.FormatInt(bucketEstimate(j), 10) +
+		" BUCKETS; -- then rewrite the data with INSERT OVERWRITE: the files are not moved by this"
+}

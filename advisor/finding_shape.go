@@ -1,0 +1,63 @@
+package advisor
+
+// crossProduct tells of joins without keys.
+func (f *finder) crossProduct(v *JoinVerdict) {
+	j := &v.Join
+	if !isCross(j) || len(j.Inputs) < 2 {
+		return
+	}
+	product := int64(1)
+	for i := range j.Inputs {
+		product = mulSaturating(product, max(j.Inputs[i].Rows, 1))
+	}
+	smallest := j.Inputs[0].Rows
+	for i := range j.Inputs {
+		smallest = min(smallest, j.Inputs[i].Rows)
+	}
+	severity := High
+	if smallest <= 1 {
+		severity = Info // a single row, such as a scalar subquery
+	}
+	f.add(Finding{
+		Kind: CrossProduct, Severity: severity, Subject: subject(j),
+		Summary:  names(j) + " are joined without an equality: up to " + grouped(product) + " rows",
+		Evidence: map[string]any{"rows": product, "output_rows": j.OutputRows},
+		Advice:   set("hive.strict.checks.cartesian.product", "true") + " -- refuses such queries; add an equality between the two sides to the ON clause",
+	})
+}
+
+// fullOuter explains why a FULL OUTER join is never broadcast and what is left.
+func (f *finder) fullOuter(v *JoinVerdict) {
+	j := &v.Join
+	if !isFullOuter(j) || v.Decision.Strategy != MergeJoin || j.Strategy != MergeJoin {
+		return
+	}
+	summary := names(j) + " are joined FULL OUTER, which Hive never broadcasts"
+	advice := ""
+	blocked := fullOuterHash(j, &f.settings)
+	switch {
+	case f.settings.Release != Hive4:
+		summary += "; this release hashes it in no other way either"
+	case f.replay(j, func(s *Settings) { s.DPHJ = true }) == DPHJ:
+		advice = set("hive.optimize.dynamic.partition.hashjoin", "true")
+		summary += "; a dynamically partitioned hash join would take it"
+	case f.replay(j, unblockFullOuter) == DPHJ && !j.NullSafe && !j.Residual && !j.Filters:
+		advice = set("hive.optimize.dynamic.partition.hashjoin", "true") + "\n" + set("hive.mapjoin.full.outer", "true") + "\n" + set("hive.mapjoin.hybridgrace.hashtable", "false")
+		summary += "; a dynamically partitioned hash join would take it, but " + blocked
+	case blocked != "":
+		summary += "; a dynamically partitioned hash join is out too: " + blocked
+	default:
+		summary += "; its partitions do not fit the budget either"
+	}
+	if advice == "" {
+		advice = "-- write the query as a LEFT JOIN and a UNION ALL of the unmatched right rows (LEFT ANTI) to have both parts hashed"
+	}
+	f.add(Finding{
+		Kind: FullOuterNoBroadcast, Severity: Low, Subject: subject(j), Summary: summary, Advice: advice,
+		Evidence: map[string]any{"budget": v.Decision.Budget, "online_data_sizes": v.Decision.OnlineDataSizes},
+	})
+}
+
+func unblockFullOuter(s *Settings) {
+	s.DPHJ, s.FullOuter, s.OptimizedHashTable, s.HybridGrace = true, true, true, false
+}
