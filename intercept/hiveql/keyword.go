@@ -22,7 +22,7 @@ var reserved = keywordSet(
 // callable are the reserved words that stand before a parenthesis as a function or type does.
 var callable = keywordSet(
 	"array", "cast", "char", "current_date", "current_timestamp", "date", "decimal", "extract", "floor", "grouping", "if",
-	"interval", "map", "numeric", "timestamp", "truncate", "varchar", "left", "right",
+	"interval", "left", "map", "numeric", "reduce", "right", "timestamp", "transform", "truncate", "varchar",
 )
 
 func keywordSet(words ...string) map[string]struct{} {

@@ -92,18 +92,12 @@ func (l *lexer) namePart(t token) (string, bool) {
 	text := l.text(t)
 	switch t.kind {
 	case tokWord:
-		if strings.Contains(text, "${") {
-			return "", false
-		}
 	case tokQuoted:
 		text = unquoteIdentifier(text)
-		if strings.Contains(text, "${") {
-			return "", false
-		}
 	default:
 		return "", false
 	}
-	return strings.ToLower(text), true
+	return strings.ToLower(text), text != "" && !variableIn(text)
 }
 
 // unquoteIdentifier takes the backticks off and halves the doubled ones.
@@ -111,18 +105,28 @@ func unquoteIdentifier(quoted string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], "``", "`")
 }
 
+// tablePart is namePart at a place where nothing but a name can stand. There a string in double quotes is a name too:
+// hive.support.quoted.identifiers=standard makes it one.
+func (l *lexer) tablePart(t token) (string, bool) {
+	if !l.doubleQuoted(t) || l.src[t.end-1] != '"' {
+		return l.namePart(t)
+	}
+	name := strings.ReplaceAll(l.src[t.start+1:t.end-1], `""`, `"`)
+	return strings.ToLower(name), name != "" && !variableIn(name)
+}
+
 // table reads [database.]table and moves behind it, behind the branch or metadata part of Iceberg names too. It is false,
 // without a move, where no name stands or the name depends on a variable.
 func (l *lexer) table() (TableName, bool) {
 	ahead := *l
-	first, ok := ahead.namePart(ahead.next())
+	first, ok := ahead.tablePart(ahead.next())
 	if !ok {
 		return TableName{}, false
 	}
 	name := TableName{Table: first}
 	for part := 0; ahead.op(ahead.peek(), "."); part++ {
 		ahead.next()
-		next, ok := ahead.namePart(ahead.next())
+		next, ok := ahead.tablePart(ahead.next())
 		if !ok {
 			return TableName{}, false
 		}

@@ -23,8 +23,10 @@ type normalizer struct {
 	hash *bufio.Writer
 
 	last       class  // what was written last
-	lastWord   string // the word, when last is a word that is a keyword by its place
+	lastWord   string // the word, when last is one
 	semicolons int    // seen and not yet written: those at the end are dropped
+	depth      int    // open parentheses
+	call       int    // the depth of the arguments of EXTRACT or TRIM, whose FROM has no table; 0 outside
 }
 
 // class is what the space between two pieces depends on.
@@ -75,7 +77,9 @@ func (n *normalizer) token(t token) {
 	case tokNumber:
 		n.piece(clsLit, "?")
 	case tokString:
-		if n.last != clsStr {
+		if n.doubleQuoted(t) && n.namePlace() {
+			n.quotedName(n.text(t))
+		} else if n.last != clsStr {
 			n.piece(clsStr, "?")
 		}
 	case tokCharset:
@@ -97,12 +101,12 @@ func (n *normalizer) word(s string) {
 		n.piece(clsName, valid(s))
 		return
 	}
-	if !isIn(reserved, s) {
-		n.piece(clsName, lowerASCII(s))
-		return
+	c := clsName
+	if isIn(reserved, s) {
+		c = clsWord
 	}
 	s = lowerASCII(s)
-	n.piece(clsWord, s)
+	n.piece(c, s)
 	n.lastWord = s
 	switch s {
 	case "in":
@@ -133,10 +137,26 @@ func (n *normalizer) quoted(s string) {
 		n.piece(clsName, lowerASCII(name))
 		return
 	}
+	n.quotedName(s)
+}
+
+// quotedName writes a name with its quotes as it is; Hive's names have no case, quoted or not, so the hash has none.
+func (n *normalizer) quotedName(s string) {
 	n.space(clsName)
 	s = valid(s)
 	n.show(s)
-	_, _ = n.hash.WriteString(strings.ToLower(s)) // Hive's names have no case, quoted or not
+	_, _ = n.hash.WriteString(strings.ToLower(s))
+}
+
+// namePlace reports whether what was just read can be nothing but a name.
+func (n *normalizer) namePlace() bool {
+	switch n.lastWord {
+	case "from":
+		return n.call == 0 || n.call != n.depth
+	case "join", "into", "table", "update":
+		return true
+	}
+	return n.last == clsDot || n.op(n.peek(), ".")
 }
 
 // operator writes an operator. A sign that belongs to a number is part of the literal.
@@ -153,6 +173,18 @@ func (n *normalizer) operator(s string) {
 		s = "="
 	case "!=":
 		s = "<>"
+	}
+	switch s {
+	case "(":
+		n.depth++
+		if isFromCall(n.lastWord) {
+			n.call = n.depth
+		}
+	case ")":
+		if n.call == n.depth {
+			n.call = 0
+		}
+		n.depth--
 	}
 	n.piece(operatorClass(s), s)
 }

@@ -65,6 +65,8 @@ func TestParse(t *testing.T) {
 		{sql: "with q as (select 1 x) select * from q", kind: KindSelect, explainable: true},
 		{sql: "from t select a", kind: KindSelect, explainable: true},
 		{sql: "from (from t select transform(a) using 'cat' as b) x select b", kind: KindSelect, explainable: true},
+		{sql: `select * from "t"`, kind: KindSelect, explainable: true},
+		{sql: "select * from 't'", kind: KindSelect},
 		{sql: "map a using 'x' from t", kind: KindSelect, explainable: true},
 		{sql: "values (1)", kind: KindSelect},
 
@@ -96,6 +98,8 @@ func TestParse(t *testing.T) {
 			sql: "from s insert overwrite directory '/x' select a insert into t select b", kind: KindMultiInsert, explainable: true,
 			writes: []Write{into(WriteInsertInto, "t")},
 		},
+
+		{sql: `insert into "D"."T ""x" select 1`, kind: KindInsert, writes: []Write{{Op: WriteInsertInto, Table: TableName{"d", `t "x`}}}},
 
 		// Rows changed.
 		{

@@ -43,7 +43,7 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 			switch {
 			case source:
 				next = inFrom
-			case l.isAny(before, "extract", "trim", "substring", "position", "overlay"):
+			case before.kind == tokWord && isFromCall(shortWord(l.text(before))):
 				next = inCall
 			}
 			levels = append(levels, next)
@@ -72,7 +72,7 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 			}
 		case t.kind == tokHint:
 		default:
-			reads = reads || source && (t.kind == tokQuoted || t.kind == tokVariable)
+			reads = reads || source && (t.kind == tokQuoted || t.kind == tokVariable || l.doubleQuoted(t))
 			source = false
 		}
 		before = t
@@ -97,6 +97,9 @@ func endsFrom(word string) bool {
 	}
 	return false
 }
+
+// isFromCall reports whether the function's arguments are separated by FROM.
+func isFromCall(function string) bool { return function == "extract" || function == "trim" }
 
 // shortWord is the word in lower case, or empty when it is too long for a keyword.
 func shortWord(s string) string {

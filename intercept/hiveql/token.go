@@ -46,3 +46,6 @@ func (l *lexer) isAny(t token, kws ...string) bool {
 func (l *lexer) op(t token, s string) bool {
 	return t.kind == tokOp && l.src[t.start:t.end] == s
 }
+
+// doubleQuoted reports whether t is a string in double quotes: a name where one stands (see tablePart).
+func (l *lexer) doubleQuoted(t token) bool { return t.kind == tokString && l.src[t.start] == '"' }
