@@ -1,0 +1,150 @@
+package intercept
+
+import (
+	"github.com/beltran/gohive/hiveserver"
+
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// Connection is one client connection as the Tracker sees it. Its methods are called in the order of the wire; token values
+// are those of thrift.Observer.
+type Connection struct {
+	tracker *Tracker
+	addr    string
+	login   thrift.Login
+	// opened are the sessions that end with this connection; calls are statements whose ExecuteStatement has no reply yet.
+	// Both are guarded by tracker.mu.
+	opened map[*session]struct{}
+	calls  map[*statement]struct{}
+}
+
+// Connect begins a connection from the client's address (host:port).
+func (t *Tracker) Connect(clientAddr string) *Connection {
+	return &Connection{tracker: t, addr: clientAddr}
+}
+
+// Login notes how the client authenticates.
+func (c *Connection) Login(l thrift.Login) {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	c.login = l
+}
+
+// auth is Session.Auth.
+func (c *Connection) auth() string {
+	if c.login.Mechanism == "" {
+		return "NOSASL"
+	}
+	return "SASL " + c.login.Mechanism
+}
+
+// Call notes a call; the token comes back with its reply. It is the request itself, the session or the statement the call is
+// about, or nil when the reply tells nothing.
+func (c *Connection) Call(call thrift.Call) any {
+	switch req := call.Request.(type) {
+	case *hiveserver.TOpenSessionReq:
+		return req
+	case *hiveserver.TExecuteStatementReq:
+		if st := c.start(req, call.Truncated); st != nil {
+			return st
+		}
+	case *hiveserver.TGetOperationStatusReq:
+		return c.tracker.operation(req.OperationHandle)
+	case *hiveserver.TCancelOperationReq:
+		return c.tracker.operation(req.OperationHandle)
+	case *hiveserver.TCloseOperationReq:
+		return c.tracker.operation(req.OperationHandle)
+	case *hiveserver.TCloseSessionReq:
+		if s := c.tracker.session(req.SessionHandle); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// Reply notes the reply to the call that returned token.
+func (c *Connection) Reply(token any, r thrift.Reply) {
+	switch about := token.(type) {
+	case *hiveserver.TOpenSessionReq:
+		if resp, ok := r.Result.(*hiveserver.TOpenSessionResp); ok {
+			c.open(about, resp)
+		}
+	case *session:
+		if resp, ok := r.Result.(*hiveserver.TCloseSessionResp); ok && succeeded(resp.Status) {
+			c.tracker.closeSession(about, StateClosed)
+		}
+	case *statement:
+		c.replyAbout(about, r)
+	}
+}
+
+func (c *Connection) replyAbout(st *statement, r thrift.Reply) {
+	t := c.tracker
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Method == thrift.ExecuteStatement {
+		delete(c.calls, st)
+	}
+	if st.State.Final() {
+		return
+	}
+	switch resp := r.Result.(type) {
+	case *hiveserver.TExecuteStatementResp:
+		t.executed(st, resp)
+	case *hiveserver.TGetOperationStatusResp:
+		t.polled(st, resp)
+	case *hiveserver.TCancelOperationResp:
+		if succeeded(resp.Status) {
+			t.end(st, StateCanceled)
+		}
+	case *hiveserver.TCloseOperationResp:
+		if succeeded(resp.Status) {
+			t.end(st, StateClosed)
+		}
+	default:
+		if r.Method != thrift.ExecuteStatement {
+			return
+		}
+		// A TApplicationException, or a reply that could not be read.
+		state := StateLost
+		if r.Exception {
+			state, st.ErrorMessage = StateError, r.Message
+		}
+		t.end(st, state)
+	}
+}
+
+// Close ends the connection. Statements whose reply never came are LOST, and so are the open ones of the sessions that
+// HiveServer2 closes with the connection that opened them.
+func (c *Connection) Close() {
+	t := c.tracker
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for st := range c.calls {
+		if !st.State.Final() {
+			t.end(st, StateLost)
+		}
+	}
+	c.calls = nil
+	for s := range c.opened {
+		if !t.cfg.KeepSessionsOnDisconnect {
+			t.drop(s, StateLost)
+		}
+		s.opener = nil
+	}
+	c.opened = nil
+}
+
+// succeeded reports whether the status lets the result count.
+func succeeded(s *hiveserver.TStatus) bool {
+	if s == nil {
+		return false
+	}
+	switch s.StatusCode {
+	case hiveserver.TStatusCode_SUCCESS_STATUS, hiveserver.TStatusCode_SUCCESS_WITH_INFO_STATUS,
+		hiveserver.TStatusCode_STILL_EXECUTING_STATUS:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,42 @@
+package hs2test
+
+import (
+	"strings"
+
+	"github.com/beltran/gohive/hiveserver"
+)
+
+// schema is that of every result: id bigint, label string.
+func schema() *hiveserver.TTableSchema {
+	column := func(name string, position int32, t hiveserver.TTypeId) *hiveserver.TColumnDesc {
+		return &hiveserver.TColumnDesc{
+			ColumnName: name, Position: position,
+			TypeDesc: &hiveserver.TTypeDesc{Types: []*hiveserver.TTypeEntry{{PrimitiveEntry: &hiveserver.TPrimitiveTypeEntry{Type: t}}}},
+		}
+	}
+	return &hiveserver.TTableSchema{Columns: []*hiveserver.TColumnDesc{
+		column("id", 1, hiveserver.TTypeId_BIGINT_TYPE), column("label", 2, hiveserver.TTypeId_STRING_TYPE),
+	}}
+}
+
+// batch is the next rows of the result, at most limit and at most the outcome's own batch; empty at the end.
+func (op *operation) batch(limit int) *hiveserver.TRowSet {
+	n := op.outcome.Rows - op.fetched
+	if op.outcome.Batch > 0 {
+		n = min(n, op.outcome.Batch)
+	}
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	ids, labels := make([]int64, n), make([]string, n)
+	label := strings.Repeat("x", op.outcome.Width)
+	for i := range n {
+		ids[i], labels[i] = int64(op.fetched+i), label
+	}
+	set := &hiveserver.TRowSet{StartRowOffset: int64(op.fetched), Rows: []*hiveserver.TRow{}, Columns: []*hiveserver.TColumn{
+		{I64Val: &hiveserver.TI64Column{Values: ids, Nulls: []byte{}}},
+		{StringVal: &hiveserver.TStringColumn{Values: labels, Nulls: []byte{}}},
+	}}
+	op.fetched += n
+	return set
+}

@@ -1,0 +1,70 @@
+//go:build unix
+
+package intercept
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// newReader prefers to wait without a buffer.
+func newReader(conn net.Conn) reader {
+	if c, ok := conn.(*net.TCPConn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			r := &waitingReader{raw: raw}
+			r.try = r.attempt
+			return r
+		}
+	}
+	return &plainReader{conn: conn}
+}
+
+// waitingReader leaves the waiting to the runtime's poller and takes a buffer for each attempt only.
+type waitingReader struct {
+	raw    syscall.RawConn
+	try    func(fd uintptr) bool // attempt, bound once: no allocation per read
+	buffer *[bufferSize]byte
+	n      int
+	err    error
+}
+
+func (r *waitingReader) read() ([]byte, error) {
+	if err := r.raw.Read(r.try); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.err != nil:
+		r.release()
+		return nil, os.NewSyscallError("read", r.err)
+	case r.n == 0:
+		r.release()
+		return nil, io.EOF
+	}
+	return r.buffer[:r.n], nil
+}
+
+// attempt reads without waiting; false when nothing is there yet.
+func (r *waitingReader) attempt(fd uintptr) bool {
+	r.buffer = buffers.Get().(*[bufferSize]byte)
+	for {
+		r.n, r.err = syscall.Read(int(fd), r.buffer[:])
+		switch {
+		case errors.Is(r.err, syscall.EINTR):
+			continue
+		case errors.Is(r.err, syscall.EAGAIN):
+			r.release()
+			return false
+		}
+		return true
+	}
+}
+
+func (r *waitingReader) release() {
+	if r.buffer != nil {
+		buffers.Put(r.buffer)
+		r.buffer = nil
+	}
+}

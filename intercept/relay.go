@@ -1,0 +1,181 @@
+package intercept
+
+import (
+	"context"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// relay is one client connection and its connection to HiveServer2. run owns both, and a second goroutine that it waits for.
+type relay struct {
+	server   *Server
+	id       int64
+	openedAt time.Time
+	log      zerolog.Logger
+	client   net.Conn
+	watch    *watcher
+	wire     *thrift.Conn
+
+	fromClient, fromServer atomic.Int64
+	clientEnded            atomic.Bool // the client has closed its side
+
+	mu struct {
+		sync.Mutex
+		upstream net.Conn // nil before it is connected
+		cut      bool
+		failure  *failure // the first
+	}
+}
+
+func (s *Server) newRelay(id int64, client net.Conn) *relay {
+	addr := client.RemoteAddr().String()
+	r := &relay{
+		server: s, id: id, client: client, openedAt: s.now(),
+		log: s.log.With().Int64("connection", id).Str("client", addr).Logger(),
+	}
+	r.watch = &watcher{Connection: s.tracker.Connect(addr), counters: &s.counters, log: r.log}
+	r.wire = thrift.NewConn(s.cfg.Limits, r.watch)
+	return r
+}
+
+// run relays until both directions have ended.
+func (r *relay) run(ctx context.Context) {
+	defer r.end()
+	upstream, err := r.dial(ctx)
+	if err != nil {
+		r.fail(&failure{thrift.HiveServer2, phaseConnect, err})
+		return
+	}
+	tune(r.client, r.server.cfg.KeepAlive)
+	tune(upstream, r.server.cfg.KeepAlive)
+
+	up := newPump(r, thrift.Client, r.client, upstream)
+	down := newPump(r, thrift.HiveServer2, upstream, r.client)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		down.run()
+	}()
+	up.run()
+	<-done
+}
+
+func (r *relay) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.server.cfg.DialTimeout)
+	defer cancel()
+	upstream, err := r.server.dialer.DialContext(ctx, "tcp", r.server.cfg.Address)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.mu.upstream = upstream
+	cut := r.mu.cut
+	r.mu.Unlock()
+	if cut {
+		return nil, context.Canceled
+	}
+	return upstream, nil
+}
+
+// tune turns off Nagle's delay, which would hold small messages back, and asks the system to notice a dead peer.
+func tune(conn net.Conn, keepAlive time.Duration) {
+	if c, ok := conn.(*net.TCPConn); ok {
+		_ = c.SetNoDelay(true)
+		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive, Count: 4})
+	}
+}
+
+// fail notes why the connection ends, if it is the first to know, and closes both sides.
+func (r *relay) fail(f *failure) {
+	r.note(f)
+	r.close()
+}
+
+func (r *relay) note(f *failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.failure == nil && !r.mu.cut {
+		r.mu.failure = f
+	}
+}
+
+// cut ends the connection for the proxy's own reasons.
+func (r *relay) cut() {
+	r.mu.Lock()
+	r.mu.cut = true
+	r.mu.Unlock()
+	r.close()
+}
+
+func (r *relay) close() {
+	_ = r.client.Close()
+	r.mu.Lock()
+	upstream := r.mu.upstream
+	r.mu.Unlock()
+	if upstream != nil {
+		_ = upstream.Close()
+	}
+}
+
+// end closes what is open, tells the tracker, counts and logs.
+func (r *relay) end() {
+	r.close()
+	r.guard(r.watch.Close)
+	s := r.server
+	if r.wire.Refused() {
+		s.counters.refusedLogins.Add(1)
+	}
+	r.wire.Release()
+
+	r.mu.Lock()
+	f := r.mu.failure
+	r.mu.Unlock()
+	if f != nil && !ordinary(f.err) {
+		if f.side == thrift.Client {
+			s.counters.clientFailures.Add(1)
+		} else {
+			s.counters.upstreamFailures.Add(1)
+		}
+		r.summary(r.log.Warn()).Stringer("side", f.side).Str("phase", f.phase).Err(f.err).Str("advice", f.advice()).
+			Msg("connection failed")
+		return
+	}
+	r.summary(r.log.Debug()).Bool("login_refused", r.wire.Refused()).Msg("connection ended")
+}
+
+func (r *relay) summary(e *zerolog.Event) *zerolog.Event {
+	return e.Str("upstream", r.server.cfg.Address).
+		Int64("bytes_from_client", r.fromClient.Load()).Int64("bytes_from_server", r.fromServer.Load())
+}
+
+// guard keeps a panic of the observation away from the bytes: the connection turns blind.
+func (r *relay) guard(observe func()) {
+	defer r.recovered()
+	observe()
+}
+
+// recovered is deferred around every use of the observation.
+func (r *relay) recovered() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	r.wire.TurnBlind(thrift.BlindPanic)
+	r.server.counters.blind[thrift.BlindPanic].Add(1)
+	r.log.Error().Interface("panic", v).Bytes("stack", debug.Stack()).Msg("observation failed, connection is relayed without being observed")
+}
+
+func (r *relay) info() ConnectionInfo {
+	return ConnectionInfo{
+		ID: r.id, ClientAddr: r.client.RemoteAddr().String(), OpenedAt: r.openedAt,
+		BytesFromClient: r.fromClient.Load(), FromServer: r.fromServer.Load(),
+		Blind: r.wire.Blind(), Waiting: r.wire.Waiting(),
+	}
+}

@@ -1,0 +1,158 @@
+package intercept
+
+import (
+	"container/list"
+	"maps"
+	"strings"
+
+	"github.com/beltran/gohive/hiveserver"
+)
+
+// session is a live session; its Session is what events copy, so its maps are replaced and never changed.
+type session struct {
+	Session
+	// opener is the connection that HiveServer2 ties it to; nil for a session first seen in use.
+	opener     *Connection
+	place      *list.Element
+	statements map[*statement]struct{}
+	closed     bool
+}
+
+// handleOf is nil's zero handle for anything that is no handle.
+func handleOf(h *hiveserver.TSessionHandle) (handle SessionHandle, ok bool) {
+	if h == nil || h.SessionId == nil || len(h.SessionId.GUID) != 16 || len(h.SessionId.Secret) != 16 {
+		return handle, false
+	}
+	copy(handle.GUID[:], h.SessionId.GUID)
+	copy(handle.Secret[:], h.SessionId.Secret)
+	return handle, true
+}
+
+// open records a session that HiveServer2 has opened.
+func (c *Connection) open(req *hiveserver.TOpenSessionReq, resp *hiveserver.TOpenSessionResp) {
+	handle, ok := handleOf(resp.SessionHandle)
+	if !ok || !succeeded(resp.Status) {
+		return
+	}
+	t := c.tracker
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.sessions[handle]; old != nil {
+		t.drop(old, StateLost)
+	}
+	s := &session{opener: c, Session: Session{
+		Handle: handle, User: c.login.User, ClientProtocol: int(resp.ServerProtocolVersion) + 1,
+		ClientName: clientName(req.Configuration), Configuration: redact(req.Configuration),
+	}}
+	if s.User == "" && req.Username != nil {
+		s.User = *req.Username
+	}
+	s.Settings, s.Database = initialSettings(s.Configuration)
+	c.add(s)
+	if c.opened == nil {
+		c.opened = map[*session]struct{}{}
+	}
+	c.opened[s] = struct{}{}
+}
+
+// adopt records a session that was opened out of sight: before the proxy started, or around it. Its settings and database
+// are not known. It needs the lock.
+func (c *Connection) adopt(handle SessionHandle) *session {
+	s := &session{Session: Session{Handle: handle, User: c.login.User, Settings: map[string]string{}}}
+	c.add(s)
+	return s
+}
+
+func (c *Connection) add(s *session) {
+	t := c.tracker
+	s.Upstream, s.ClientAddr, s.Auth, s.OpenedAt = t.cfg.Upstream, c.addr, c.auth(), t.cfg.Now()
+	if len(t.sessions) >= t.cfg.MaxSessions {
+		t.drop(t.used.Front().Value.(*session), StateLost)
+		t.stats.ForgottenSessions++
+	}
+	t.sessions[s.Handle] = s
+	s.place = t.used.PushBack(s)
+	t.emit(SessionOpened, s, nil)
+}
+
+// session is the live session with this handle, nil without one.
+func (t *Tracker) session(h *hiveserver.TSessionHandle) *session {
+	handle, ok := handleOf(h)
+	if !ok {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sessions[handle]
+}
+
+func (t *Tracker) closeSession(s *session, open State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(s, open)
+}
+
+// drop ends a session, and its open statements with the given state. It needs the lock.
+func (t *Tracker) drop(s *session, open State) {
+	if s.closed {
+		return
+	}
+	for st := range s.statements {
+		t.end(st, open)
+	}
+	s.closed = true
+	s.ClosedAt = t.cfg.Now()
+	delete(t.sessions, s.Handle)
+	t.used.Remove(s.place)
+	if s.opener != nil {
+		delete(s.opener.opened, s)
+	}
+	t.emit(SessionClosed, s, nil)
+}
+
+// maxSettings bounds a session's settings; further names are not remembered.
+const maxSettings = 4096
+
+// set replaces the settings by a copy with the assignment in it.
+func (s *session) set(name, value string) {
+	if _, known := s.Settings[name]; !known && len(s.Settings) >= maxSettings {
+		return
+	}
+	if secretSetting(name) {
+		value = Redacted
+	}
+	settings := make(map[string]string, len(s.Settings)+1)
+	maps.Copy(settings, s.Settings)
+	settings[name] = value
+	s.Settings = settings
+}
+
+// initialSettings reads OpenSession's configuration as HiveSessionImpl.configureSession does: "set:" is SET, "use:" is USE,
+// anything else is the name of a setting.
+func initialSettings(configuration map[string]string) (settings map[string]string, database string) {
+	settings, database = map[string]string{}, "default"
+	for name, value := range configuration {
+		switch {
+		case strings.HasPrefix(name, "use:"):
+			database = strings.ToLower(value)
+		case len(settings) < maxSettings:
+			name = strings.TrimPrefix(name, "set:")
+			settings[strings.TrimPrefix(name, "hiveconf:")] = value
+		}
+	}
+	return settings, database
+}
+
+// clientNames are configuration names under which clients give their own name, without "set:" and "hiveconf:".
+var clientNames = []string{"hive.client.application.name", "applicationName", "ApplicationName", "client.application.name", "hive.query.source"}
+
+func clientName(configuration map[string]string) string {
+	for _, name := range clientNames {
+		for _, prefix := range []string{"", "set:hiveconf:", "set:hivevar:"} {
+			if value := configuration[prefix+name]; value != "" {
+				return value
+			}
+		}
+	}
+	return ""
+}

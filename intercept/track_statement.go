@@ -1,0 +1,208 @@
+package intercept
+
+import (
+	"container/list"
+	"maps"
+	"strings"
+
+	"github.com/beltran/gohive/hiveserver"
+
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+)
+
+// statement is a running statement.
+type statement struct {
+	Statement
+	session *session
+	conn    *Connection
+	place   *list.Element
+	// async: the reply only says that the statement has started.
+	async     bool
+	operation [16]byte // meaningful once OperationID is set
+}
+
+// start records an ExecuteStatement call. Nil when it names no session.
+func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool) *statement {
+	handle, ok := handleOf(req.SessionHandle)
+	if !ok {
+		return nil
+	}
+	t := c.tracker
+	sql, info := withoutSecret(req.Statement, parse(req.Statement)) // outside the lock
+	st := &statement{conn: c, async: req.RunAsync, Statement: Statement{
+		ID: t.cfg.NewID(), SessionID: handle.ID(), SQL: sql, Truncated: truncated,
+		Info: info, ConfOverlay: redact(req.ConfOverlay), State: StateRunning,
+	}}
+	if info.Set != nil || info.Reset != nil {
+		// ExecuteStatementOperation hands these to a command processor, which runs before the reply whatever the client asks.
+		st.async = false
+	}
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions[handle]
+	if s == nil {
+		s = c.adopt(handle)
+	}
+	t.used.MoveToBack(s.place)
+	if t.started.Len() >= t.cfg.MaxStatements {
+		t.end(t.started.Front().Value.(*statement), StateLost)
+		t.stats.ForgottenStatements++
+	}
+	st.session, st.Database, st.Settings, st.StartedAt = s, s.Database, s.Settings, t.cfg.Now()
+	st.place = t.started.PushBack(st)
+	if s.statements == nil {
+		s.statements = map[*statement]struct{}{}
+	}
+	s.statements[st] = struct{}{}
+	if c.calls == nil {
+		c.calls = map[*statement]struct{}{}
+	}
+	c.calls[st] = struct{}{}
+	t.emit(StatementStarted, s, st)
+	return st
+}
+
+// parse keeps a defect of the reader away from the observation of the connection.
+func parse(sql string) (info hiveql.Info) {
+	defer func() {
+		if recover() != nil {
+			info = hiveql.Info{Kind: hiveql.KindOther}
+		}
+	}()
+	return hiveql.Parse(sql)
+}
+
+// withoutSecret is text and info, or what may be kept of a SET whose value is a secret.
+func withoutSecret(sql string, info hiveql.Info) (string, hiveql.Info) {
+	if info.Set != nil && secretSetting(info.Set.Key) {
+		sql = "set " + info.Set.Key + "=" + Redacted
+		info.Set = &hiveql.Assignment{Key: info.Set.Key, Value: Redacted}
+	}
+	return sql, info
+}
+
+// operation is the running statement with this handle as a token, nil without one.
+func (t *Tracker) operation(h *hiveserver.TOperationHandle) any {
+	id, ok := operationID(h)
+	if !ok {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if st := t.operations[id]; st != nil {
+		return st
+	}
+	return nil
+}
+
+func operationID(h *hiveserver.TOperationHandle) (id [16]byte, ok bool) {
+	if h == nil || h.OperationId == nil || len(h.OperationId.GUID) != 16 {
+		return id, false
+	}
+	return [16]byte(h.OperationId.GUID), true
+}
+
+// executed takes the reply to ExecuteStatement. A synchronous statement has ended with it; an asynchronous one has compiled.
+// It needs the lock.
+func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp) {
+	if !succeeded(resp.Status) {
+		st.fail(resp.Status)
+		t.end(st, StateError)
+		return
+	}
+	if id, ok := operationID(resp.OperationHandle); ok {
+		st.operation, st.OperationID = id, formatGUID(id)
+		t.operations[id] = st
+		if rows := resp.OperationHandle.ModifiedRowCount; rows != nil && *rows >= 0 && *rows < 1<<62 {
+			n := int64(*rows)
+			st.ModifiedRows = &n
+		}
+	}
+	if !st.async {
+		t.end(st, StateFinished)
+	}
+}
+
+// polled takes the reply to GetOperationStatus. It needs the lock.
+func (t *Tracker) polled(st *statement, resp *hiveserver.TGetOperationStatusResp) {
+	if resp.Status != nil && !succeeded(resp.Status) {
+		// HiveServer2 does not know the operation any more: it restarted, or somebody else closed it.
+		t.end(st, StateLost)
+		return
+	}
+	if resp.OperationState == nil {
+		return
+	}
+	if rows := resp.NumModifiedRows; rows != nil && *rows >= 0 {
+		n := *rows
+		st.ModifiedRows = &n
+	}
+	switch *resp.OperationState {
+	case hiveserver.TOperationState_FINISHED_STATE:
+		t.end(st, StateFinished)
+	case hiveserver.TOperationState_CANCELED_STATE:
+		t.end(st, StateCanceled)
+	case hiveserver.TOperationState_CLOSED_STATE:
+		t.end(st, StateClosed)
+	case hiveserver.TOperationState_TIMEDOUT_STATE:
+		st.failPolled(resp)
+		t.end(st, StateTimedout)
+	case hiveserver.TOperationState_ERROR_STATE:
+		st.failPolled(resp)
+		t.end(st, StateError)
+	default: // initialized, pending, running, unknown
+	}
+}
+
+func (st *statement) fail(s *hiveserver.TStatus) {
+	if s == nil {
+		return
+	}
+	st.ErrorCode, st.SQLState, st.ErrorMessage = value(s.ErrorCode), value(s.SqlState), value(s.ErrorMessage)
+}
+
+func (st *statement) failPolled(r *hiveserver.TGetOperationStatusResp) {
+	st.ErrorCode, st.SQLState, st.ErrorMessage = value(r.ErrorCode), value(r.SqlState), value(r.ErrorMessage)
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// end gives a running statement its final state and forgets it. It needs the lock.
+func (t *Tracker) end(st *statement, state State) {
+	st.State, st.EndedAt = state, t.cfg.Now()
+	s := st.session
+	t.started.Remove(st.place)
+	delete(s.statements, st)
+	delete(st.conn.calls, st)
+	if st.OperationID != "" {
+		delete(t.operations, st.operation)
+	}
+	if state == StateFinished {
+		s.apply(st.Info)
+	}
+	t.emit(StatementEnded, s, st)
+}
+
+// apply makes a successful SET, RESET or USE the session's.
+func (s *session) apply(info hiveql.Info) {
+	switch {
+	case info.Set != nil:
+		s.set(info.Set.Key, info.Set.Value)
+	case info.Reset != nil && info.Reset.All:
+		s.Settings = map[string]string{}
+	case info.Reset != nil:
+		settings := maps.Clone(s.Settings)
+		for _, name := range info.Reset.Keys {
+			delete(settings, name)
+		}
+		s.Settings = settings
+	case info.Use != "":
+		s.Database = strings.ToLower(info.Use)
+	}
+}
