@@ -1,0 +1,216 @@
+package advisor
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// assign finds, for each reduce sink of a vertex, the edge it writes to (−1: none). Text plans do not print it: where a
+// vertex has several sinks and edges, what the consumer does with the rows tells.
+func assign(s *explain.Stage, sinks []*explain.Operator, edges []explain.Edge) []int {
+	to := make([]int, len(sinks))
+	if len(edges) == 0 {
+		for i := range to {
+			to[i] = -1
+		}
+		return to
+	}
+	if len(edges) == 1 {
+		return to
+	}
+	vertices := map[string]*explain.Vertex{}
+	for _, v := range s.Vertices {
+		vertices[v.Name] = v
+	}
+	if assignNamed(sinks, edges, to) {
+		return to
+	}
+	score := make([][]int, len(sinks))
+	for i, o := range sinks {
+		score[i] = make([]int, len(edges))
+		for j, e := range edges {
+			score[i][j] = affinity(o, e, vertices[e.To])
+		}
+	}
+	assignBest(score, to)
+	return to
+}
+
+// assignNamed reads the consumers that FORMATTED names ("outputname:").
+func assignNamed(sinks []*explain.Operator, edges []explain.Edge, to []int) bool {
+	for i, o := range sinks {
+		name, ok := o.Attr("outputname")
+		if !ok {
+			return false
+		}
+		to[i] = -1
+		for j, e := range edges {
+			if e.To == name {
+				to[i] = j
+			}
+		}
+	}
+	return true
+}
+
+// assignBest takes the best pair again and again; among equals the order of sinks and edges decides. Edges are used
+// once while there are enough of them.
+func assignBest(score [][]int, to []int) {
+	const none = -1
+	for i := range to {
+		to[i] = none
+	}
+	usedEdge := make([]bool, len(score[0]))
+	for range score {
+		bi, bj := none, none
+		for i := range score {
+			if to[i] != none {
+				continue
+			}
+			for j := range score[i] {
+				if !usedEdge[j] && (bi < 0 || score[i][j] > score[bi][bj]) {
+					bi, bj = i, j
+				}
+			}
+		}
+		if bi < 0 {
+			break
+		}
+		to[bi], usedEdge[bj] = bj, true
+	}
+	for i := range to { // more sinks than edges
+		for j := range score[i] {
+			if to[i] == none || score[i][j] > score[i][to[i]] && !singleUse(to, to[i], i) {
+				to[i] = j
+			}
+		}
+	}
+}
+
+// singleUse tells whether sink i is the only one on its edge.
+func singleUse(to []int, edge, i int) bool {
+	for k, e := range to {
+		if k != i && e == edge {
+			return false
+		}
+	}
+	return true
+}
+
+// affinity is how well a reduce sink's rows fit what the vertex at the end of an edge does with them.
+func affinity(o *explain.Operator, e explain.Edge, v *explain.Vertex) int {
+	if v == nil {
+		return 0
+	}
+	fd := feed{ops: []*explain.Operator{o}}
+	best := 0
+	for j := range v.Operators() {
+		if !isJoin(j) {
+			continue
+		}
+		named := false
+		for _, a := range j.Group("input vertices") {
+			named = true
+			if a.Value == e.From {
+				if pos, err := strconv.Atoi(a.Name); err == nil {
+					best = max(best, joinAffinity(j, pos, fd))
+				}
+			}
+		}
+		if j.Parent == nil && (!named || flag(j, "DynamicPartitionHashJoin")) {
+			for pos := range positions(j) {
+				best = max(best, joinAffinity(j, pos, fd))
+			}
+		}
+	}
+	if best > 0 {
+		return best
+	}
+	if e.Type == "BROADCAST_EDGE" {
+		// Runtime values for a semijoin filter: no keys, a Bloom filter among the values.
+		keys, _ := o.Attr("key expressions")
+		values, _ := o.Attr("value expressions")
+		if keys == "" && strings.Contains(values, "(type: binary)") {
+			return 12
+		}
+		return 0
+	}
+	for _, root := range v.Roots {
+		best = max(best, rootAffinity(o, root))
+	}
+	return best
+}
+
+func joinAffinity(j *explain.Operator, pos int, fd feed) int {
+	score := 0
+	if keyed(j, pos, fd) {
+		score = 10
+	}
+	if tag, ok := fd.ops[0].Attr("tag"); ok && tag == strconv.Itoa(pos) {
+		score += 3
+	}
+	return score
+}
+
+// rootAffinity compares a reduce sink with the operator that starts a reducer: a Group By merges what one of the same
+// keys and aggregations has begun, a sort hands on as many keys.
+func rootAffinity(o, root *explain.Operator) int {
+	score := 0
+	if tag, ok := o.Attr("tag"); ok && tag == "-1" && !isJoin(root) {
+		score++
+	}
+	keys, _ := o.Attr("key expressions")
+	sink := explain.Exprs(keys)
+	if root.Kind != kindGroupBy {
+		if root.Kind == kindSelect {
+			list, _ := root.Attr("expressions")
+			n := 0
+			for _, e := range explain.Exprs(list) {
+				if strings.HasPrefix(e.Text, "KEY.") {
+					n++
+				}
+			}
+			if n == len(sink) {
+				score += 2
+			}
+		}
+		return score
+	}
+	list, _ := root.Attr("keys")
+	want := explain.Exprs(list)
+	same := len(want) <= len(sink)
+	for i := range want {
+		same = same && want[i].Type == sink[i].Type
+	}
+	if same {
+		score += 3
+		if len(want) == len(sink) {
+			score += 2
+		}
+	}
+	aggregations, _ := root.Attr("aggregations")
+	if p := o.Parent; p != nil && p.Kind == kindGroupBy {
+		begun, _ := p.Attr("aggregations")
+		if sameFunctions(explain.Exprs(aggregations), explain.Exprs(begun)) {
+			score += 5
+		}
+	}
+	return score
+}
+
+// sameFunctions compares aggregations by function: "sum(VALUE._col0)" merges "sum(_col1)".
+func sameFunctions(a, b []explain.Expr) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		fa, _, _ := strings.Cut(a[i].Text, "(")
+		fb, _, _ := strings.Cut(b[i].Text, "(")
+		if fa != fb {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,488 @@
+package advisor
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// column is a column of an operator's output, with the base column it is, when it is one.
+type column struct {
+	name, typ     string
+	table, column string
+	// index is the column's place in the operator's schema before pruning; −1 when the text does not tell.
+	index int
+}
+
+// maxTrace bounds how far a column is followed; no plan is that deep.
+const maxTrace = 2000
+
+// outputs are the columns an operator hands on, in the order of its schema. A scan's are those of its table where the
+// plan prints its properties; nil means unknown.
+func (f *flow) outputs(o *explain.Operator) []column {
+	if o == nil {
+		return nil
+	}
+	if cols, ok := f.columns[o]; ok {
+		return cols
+	}
+	if f.busy[o] || len(f.busy) > maxTrace {
+		return nil
+	}
+	f.busy[o] = true
+	cols := f.readOutputs(o)
+	delete(f.busy, o)
+	f.columns[o] = cols
+	return cols
+}
+
+func (f *flow) readOutputs(o *explain.Operator) []column {
+	names := outputNames(o)
+	switch {
+	case o.Kind == kindTableScan:
+		return scanColumns(o)
+	case isJoin(o):
+		return f.joinOutputs(o, names)
+	case o.Kind == kindSelect:
+		list, ok := o.Attr("expressions")
+		if !ok && len(names) == 0 {
+			return f.outputs(f.producer(o))
+		}
+		return f.computed(o, names, explain.Exprs(list))
+	case o.Kind == kindGroupBy:
+		keys, _ := o.Attr("keys")
+		aggregations, _ := o.Attr("aggregations")
+		exprs := append(explain.Exprs(keys), explain.Exprs(strings.Trim(aggregations, "[]"))...)
+		return f.computed(o, names, exprs)
+	case isReduceSink(o):
+		return f.outputs(f.producer(o))
+	case len(names) > 0 && (strings.HasPrefix(o.Kind, "Lateral View") || strings.HasPrefix(o.Kind, "UDTF")):
+		return f.computed(o, names, nil)
+	}
+	return f.outputs(f.producer(o)) // filters, limits, unions and the like hand on what they get
+}
+
+func isReduceSink(o *explain.Operator) bool {
+	return o.Kind == kindReduceSink || o.Kind == kindHashSink || strings.HasPrefix(o.ID, "RS_")
+}
+
+func outputNames(o *explain.Operator) []string {
+	if v, ok := o.Attr("outputColumnNames"); ok {
+		return explain.Names(v)
+	}
+	v, _ := o.Attr("Output")
+	return explain.Names(v)
+}
+
+// computed pairs output names with expressions; an expression that is a column is followed to its base column.
+func (f *flow) computed(o *explain.Operator, names []string, exprs []explain.Expr) []column {
+	cols := make([]column, 0, len(names))
+	for i, name := range names {
+		c := column{name: name, index: columnIndex(name, i)}
+		if i < len(exprs) {
+			from, _ := f.expr(o, exprs[i].Text)
+			c.table, c.column = from.table, from.column
+			c.typ = exprs[i].Type
+			if c.typ == "" {
+				c.typ = from.typ
+			}
+			if c.typ == "" {
+				c.typ = f.aggregateType(o, exprs[i].Text)
+			}
+		}
+		cols = append(cols, c)
+	}
+	return cols
+}
+
+// columnIndex is a column's place in its schema: N of "_colN", otherwise its place in the list.
+func columnIndex(name string, place int) int {
+	if number, ok := strings.CutPrefix(name, "_col"); ok {
+		if n, err := strconv.Atoi(number); err == nil {
+			return n
+		}
+	}
+	return place
+}
+
+// aggregateType is the type of a function Hive prints without it, where it follows from its argument.
+func (f *flow) aggregateType(o *explain.Operator, text string) string {
+	name, argument, ok := strings.Cut(text, "(")
+	if !ok {
+		return ""
+	}
+	switch name {
+	case "count":
+		return "bigint"
+	case "min", "max", "sum":
+		c, _ := f.expr(o, strings.TrimSuffix(argument, ")"))
+		if name != "sum" {
+			return c.typ
+		}
+		switch c.typ {
+		case "tinyint", "smallint", "int", "bigint":
+			return "bigint"
+		case "float", "double", "string":
+			return "double"
+		}
+		return c.typ
+	}
+	return ""
+}
+
+// expr finds the column an expression names among an operator's inputs; false when it is no plain column.
+func (f *flow) expr(o *explain.Operator, text string) (column, bool) {
+	if !isColumnName(text) {
+		return column{}, false
+	}
+	if strings.HasPrefix(text, "KEY.") || strings.HasPrefix(text, "VALUE.") {
+		for _, in := range f.producers(o) {
+			return f.shuffled(o, in, text)
+		}
+		return column{}, false
+	}
+	return f.lookup(f.producer(o), text)
+}
+
+func isColumnName(text string) bool {
+	if text == "" {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c >= 0x80:
+		case (c >= '0' && c <= '9' || c == '.' || c == '$' || c == ' ') && i > 0:
+		default:
+			return false
+		}
+	}
+	switch text {
+	case "null", "true", "false":
+		return false
+	}
+	return !strings.Contains(text, " ")
+}
+
+// lookup finds a column by name in an operator's output. The columns of a scan whose table is not printed are taken by
+// their word.
+func (f *flow) lookup(o *explain.Operator, name string) (column, bool) {
+	if o == nil {
+		return column{}, false
+	}
+	for _, c := range f.outputs(o) {
+		if strings.EqualFold(c.name, name) {
+			return c, true
+		}
+	}
+	for range maxTrace {
+		if o == nil {
+			break
+		}
+		if o.Kind == kindTableScan {
+			if !strings.HasPrefix(name, "_col") {
+				return column{name: name, table: tableOf(o), column: name, index: -1}, true
+			}
+			break
+		}
+		if isJoin(o) || o.Kind == kindSelect && len(outputNames(o)) > 0 || o.Kind == kindGroupBy {
+			break
+		}
+		o = f.producer(o)
+	}
+	return column{}, false
+}
+
+// shuffled follows "KEY.reducesinkkey0", "KEY._col0" or "VALUE._col1" through a reduce sink.
+func (f *flow) shuffled(o, sink *explain.Operator, name string) (column, bool) {
+	if !isReduceSink(sink) {
+		return column{}, false
+	}
+	list, _ := sink.Attr("key expressions")
+	number := strings.TrimPrefix(strings.TrimPrefix(name, "KEY."), "reducesinkkey")
+	if strings.HasPrefix(name, "VALUE.") {
+		list, _ = sink.Attr("value expressions")
+		number = strings.TrimPrefix(name, "VALUE.")
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(number, "_col"))
+	exprs := explain.Exprs(list)
+	if strings.HasPrefix(name, "VALUE.") {
+		n = valuePlace(o, n, len(exprs))
+	}
+	if err != nil || n < 0 || n >= len(exprs) {
+		return column{}, false
+	}
+	c, ok := f.expr(sink, exprs[n].Text)
+	c.name, c.index = name, -1
+	if exprs[n].Type != "" {
+		c.typ = exprs[n].Type
+	}
+	return c, ok || c.typ != ""
+}
+
+// valuePlace is the place of VALUE._colN among the values a reduce sink still carries: pruned ones leave gaps in the
+// names, so the names its consumer uses are counted when they are as many as the values.
+func valuePlace(o *explain.Operator, n, values int) int {
+	used := map[int]bool{}
+	for _, a := range o.Attrs {
+		rest := a.Value
+		for {
+			i := strings.Index(rest, "VALUE._col")
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len("VALUE._col"):]
+			end := 0
+			for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+				end++
+			}
+			if k, err := strconv.Atoi(rest[:end]); err == nil {
+				used[k] = true
+			}
+		}
+	}
+	if len(used) != values || !used[n] {
+		return n
+	}
+	place := 0
+	for k := range used {
+		if k < n {
+			place++
+		}
+	}
+	return place
+}
+
+// joinOutputs maps a join's output columns to its inputs' columns. Hive numbers them through: first the whole schema of
+// position 0, then that of position 1 and so on; pruned columns leave gaps. The width of a schema is not printed: the
+// least widths are taken at which every output falls on a column its input carries.
+func (f *flow) joinOutputs(o *explain.Operator, names []string) []column {
+	cols := make([]column, len(names))
+	for i, name := range names {
+		cols[i] = column{name: name, index: columnIndex(name, i)}
+	}
+	if m := o.Group("columnExprMap"); m != nil {
+		f.mappedOutputs(o, cols, m)
+		return cols
+	}
+	sides := f.sides[o]
+	carried := make([][]column, len(sides))
+	for pos := range sides {
+		carried[pos] = f.carried(o, pos)
+	}
+	f.place(cols, carried, 0, 0)
+	return cols
+}
+
+// mappedOutputs reads FORMATTED's "_col5": "1:_col1".
+func (f *flow) mappedOutputs(o *explain.Operator, cols []column, m []explain.Attr) {
+	sides := f.sides[o]
+	for i := range cols {
+		for _, a := range m {
+			if a.Name != cols[i].name {
+				continue
+			}
+			number, name, ok := strings.Cut(a.Value, ":")
+			pos, err := strconv.Atoi(number)
+			if !ok || err != nil || pos < 0 || pos >= len(sides) || len(sides[pos].feeds) == 0 {
+				continue
+			}
+			in := sides[pos].feeds[0]
+			var c column
+			if strings.HasPrefix(name, "KEY.") || strings.HasPrefix(name, "VALUE.") {
+				c, _ = f.shuffled(o, in, name)
+			} else {
+				c, _ = f.lookup(in, name)
+			}
+			cols[i].typ, cols[i].table, cols[i].column = c.typ, c.table, c.column
+		}
+	}
+}
+
+// place assigns the outputs from the given offset on to the inputs from pos on; false when some output fits none.
+func (f *flow) place(cols []column, carried [][]column, pos, offset int) bool {
+	if len(cols) == 0 {
+		return true
+	}
+	if pos >= len(carried) {
+		return false
+	}
+	most := cols[len(cols)-1].index - offset + 1
+	least := 0
+	for _, c := range carried[pos] {
+		least = max(least, c.index+1)
+	}
+	for width := least; width <= max(most, least); width++ {
+		n := 0
+		for n < len(cols) && cols[n].index < offset+width {
+			n++
+		}
+		if !fill(cols[:n], carried[pos], offset) {
+			if width > least {
+				break
+			}
+			return false
+		}
+		if f.place(cols[n:], carried, pos+1, offset+width) {
+			return true
+		}
+	}
+	return false
+}
+
+// fill gives outputs the columns of one input; false when one has no such column.
+func fill(cols, carried []column, offset int) bool {
+	for i := range cols {
+		found := false
+		for _, c := range carried {
+			if c.index >= 0 && c.index == cols[i].index-offset {
+				cols[i].typ, cols[i].table, cols[i].column = c.typ, c.table, c.column
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// carried are the columns an input brings into a join, named and placed as in the schema below its shuffle.
+func (f *flow) carried(o *explain.Operator, pos int) []column {
+	s := f.sides[o][pos]
+	if len(s.feeds) == 0 {
+		return nil
+	}
+	in := s.feeds[0]
+	if !isReduceSink(in) {
+		return f.outputs(in)
+	}
+	keys, okKeys := in.Attr("key expressions")
+	values, okValues := in.Attr("value expressions")
+	below := f.producer(in)
+	if !okKeys && !okValues {
+		return f.outputs(below) // a user-level plan prints neither
+	}
+	var cols []column
+	for _, e := range append(explain.Exprs(keys), explain.Exprs(values)...) {
+		c, _ := f.expr(in, e.Text)
+		c.name = e.Text
+		if e.Type != "" {
+			c.typ = e.Type
+		}
+		if !isColumnName(e.Text) {
+			c.index = -1
+		} else if c.index < 0 || strings.HasPrefix(e.Text, "_col") {
+			c.index = columnIndex(e.Text, c.index)
+		}
+		if !hasColumn(cols, c.name) {
+			cols = append(cols, c)
+		}
+	}
+	return cols
+}
+
+func hasColumn(cols []column, name string) bool {
+	for _, c := range cols {
+		if c.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// scanColumns are the columns of a scan's table, from the properties EXTENDED prints. Without them: what user-level
+// plans say the scan puts out, or nothing.
+func scanColumns(o *explain.Operator) []column {
+	table := tableOf(o)
+	var cols []column
+	add := func(names, types string, separator byte) {
+		list := splitTypes(types, separator)
+		for i, name := range explain.Names(names) {
+			c := column{name: name, table: table, column: name, index: len(cols)}
+			if i < len(list) {
+				c.typ = list[i]
+			}
+			cols = append(cols, c)
+		}
+	}
+	if s := sourceOf(o); s != nil && s.Properties["columns"] != "" {
+		add(s.Properties["columns"], s.Properties["columns.types"], ':')
+		add(strings.ReplaceAll(s.Properties["partition_columns"], "/", ","), s.Properties["partition_columns.types"], ':')
+		return cols
+	}
+	if v, ok := o.Attr("Output"); ok {
+		add(v, "", ':')
+	}
+	return cols
+}
+
+// splitTypes splits "int:decimal(10,2):struct<a:int>" at the separators outside brackets.
+func splitTypes(s string, separator byte) []string {
+	if s == "" {
+		return nil
+	}
+	var types []string
+	depth, start := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			depth--
+		case separator:
+			if depth == 0 {
+				types = append(types, s[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(types, s[start:])
+}
+
+// sourceOf is the table a scan reads: the vertex's source with the scan's alias, or its only one.
+func sourceOf(o *explain.Operator) *explain.Source {
+	if o.Vertex == nil {
+		return nil
+	}
+	alias, _ := o.Attr("alias")
+	sources := o.Vertex.Sources
+	for i := range sources {
+		for _, a := range sources[i].Aliases {
+			if a == alias {
+				return &sources[i]
+			}
+		}
+	}
+	scans := 0
+	for s := range o.Vertex.Operators() {
+		if s.Kind == kindTableScan {
+			scans++
+		}
+	}
+	if scans != 1 || len(sources) == 0 {
+		return nil
+	}
+	for i := range sources { // partitions of one table
+		if sources[i].Table != sources[0].Table {
+			return nil
+		}
+	}
+	return &sources[0]
+}
+
+// tableOf is a scan's "database.table", empty where the form prints only its alias.
+func tableOf(o *explain.Operator) string {
+	if s := sourceOf(o); s != nil && s.Table != "" {
+		return strings.ToLower(s.Table)
+	}
+	table, ok := o.Attr("table")
+	if !ok {
+		return ""
+	}
+	if db, ok := o.Attr("database"); ok { // FORMATTED
+		return strings.ToLower(db + "." + table)
+	}
+	return strings.ToLower(table)
+}

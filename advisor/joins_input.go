@@ -1,0 +1,224 @@
+package advisor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// input reads one position of a join.
+func (f *flow) input(o *explain.Operator, pos int) Input {
+	s := f.sides[o][pos]
+	in := Input{
+		Position: pos, Vertex: s.from,
+		Rows: -1, DataSize: -1, CumulativeRows: -1,
+		Keys:   f.keys(o, pos),
+		Layout: Layout{TotalSize: -1},
+	}
+	if len(s.feeds) == 0 {
+		return in
+	}
+	for i, feed := range s.feeds {
+		st := feed.Stats
+		if below := f.producer(feed); st == nil && below != nil {
+			st = below.Stats // a Dummy Store prints none
+		}
+		if st == nil {
+			in.Rows, in.DataSize = -1, -1
+			break
+		}
+		if i == 0 {
+			in.Rows, in.DataSize = st.Rows, st.DataSize
+			in.BasicStats, in.ColumnStats = st.Basic, st.Column
+			continue
+		}
+		in.Rows = addCount(in.Rows, st.Rows)
+		in.DataSize = addCount(in.DataSize, st.DataSize)
+		in.BasicStats = worseState(in.BasicStats, st.Basic)
+		in.ColumnStats = worseState(in.ColumnStats, st.Column)
+	}
+	in.CumulativeRows = f.inputCumulative(s)
+	scans := f.scans(s.feeds[0])
+	for _, feed := range s.feeds[1:] {
+		scans = append(scans, f.scans(feed)...)
+	}
+	for _, scan := range scans {
+		if t := tableOf(scan); t != "" && !slices.Contains(in.Tables, t) {
+			in.Tables = append(in.Tables, t)
+		}
+	}
+	if len(scans) == 1 {
+		in.Alias, _ = scans[0].Attr("alias")
+	}
+	for _, c := range f.inputColumns(o, pos) {
+		in.Columns = append(in.Columns, Column{Name: c.name, Type: c.typ, Table: c.table, Column: c.column})
+	}
+	in.Layout = f.layout(s.feeds[0], len(s.feeds) > 1)
+	return in
+}
+
+// addCount adds estimates; an unknown one makes the sum unknown.
+func addCount(a, b int64) int64 {
+	if a == -1 || b == -1 {
+		return -1
+	}
+	return a + b
+}
+
+// worseState combines the states of a union's members: COMPLETE only when all are, NONE when none has any.
+func worseState(a, b string) string {
+	if a == b {
+		return a
+	}
+	return "PARTIAL"
+}
+
+// keys are the key expressions of a position.
+func (f *flow) keys(o *explain.Operator, pos int) []Key {
+	s := f.sides[o][pos]
+	var exprs []explain.Expr
+	for _, a := range o.Group("keys") {
+		if a.Name == strconv.Itoa(pos) {
+			exprs = explain.Exprs(a.Value)
+		}
+	}
+	var feed *explain.Operator
+	if len(s.feeds) > 0 {
+		feed = s.feeds[0]
+	}
+	if exprs == nil && feed != nil {
+		exprs = userKeys(o, feed)
+	}
+	keys := make([]Key, 0, len(exprs))
+	for _, e := range exprs {
+		k := Key{Expr: e.Text, Type: e.Type}
+		var c column
+		switch {
+		case feed == nil:
+		case strings.HasPrefix(e.Text, "KEY."):
+			c, _ = f.shuffled(o, feed, e.Text)
+		case isColumnName(e.Text):
+			c, _ = f.lookup(feed, e.Text)
+		}
+		k.Table, k.Column = c.table, c.column
+		if k.Type == "" {
+			k.Type = c.typ
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// inputColumns are the columns an input carries. A scan that streams into a join hands on all its table's columns in the
+// plan's words: only those the join uses count.
+func (f *flow) inputColumns(o *explain.Operator, pos int) []column {
+	cols := f.carried(o, pos)
+	feed := f.sides[o][pos].feeds[0]
+	if isReduceSink(feed) || !f.wholeScan(feed) {
+		return cols
+	}
+	var used []column
+	for _, k := range f.keys(o, pos) {
+		if c, ok := f.lookup(feed, k.Expr); ok && !hasColumn(used, c.name) {
+			used = append(used, c)
+		}
+	}
+	for _, c := range f.outputs(o) {
+		for _, s := range cols {
+			if c.table == s.table && c.column == s.column && s.column != "" && !hasColumn(used, s.name) {
+				used = append(used, s)
+			}
+		}
+	}
+	return used
+}
+
+// wholeScan tells whether an operator hands on a scan's columns without a projection between.
+func (f *flow) wholeScan(o *explain.Operator) bool {
+	for range maxTrace {
+		if o == nil || isJoin(o) || o.Kind == kindSelect || o.Kind == kindGroupBy {
+			return false
+		}
+		if o.Kind == kindTableScan {
+			return true
+		}
+		o = f.producer(o)
+	}
+	return false
+}
+
+// scans are the table scans below an operator, through nested joins too.
+func (f *flow) scans(o *explain.Operator) []*explain.Operator {
+	var scans []*explain.Operator
+	seen := map[*explain.Operator]bool{}
+	var visit func(o *explain.Operator)
+	visit = func(o *explain.Operator) {
+		if o == nil || seen[o] {
+			return
+		}
+		seen[o] = true
+		if o.Kind == kindTableScan {
+			scans = append(scans, o)
+		}
+		for _, p := range f.producers(o) {
+			visit(p)
+		}
+	}
+	visit(o)
+	return scans
+}
+
+// inputCumulative is the row count by which Hive chooses the big table: the sum of the estimates from the scans up to
+// the input's reduce sink (ConvertJoinMapJoin.computeCumulativeCardinality). Where the join has removed the sink, it
+// counts as its input does. −1: some operator has no estimate.
+func (f *flow) inputCumulative(s side) int64 {
+	total := int64(0)
+	rows := int64(0)
+	for _, feed := range s.feeds {
+		if isReduceSink(feed) && len(s.feeds) == 1 {
+			return f.cumulative(feed, map[*explain.Operator]int64{})
+		}
+		below := feed
+		if feed.Kind == kindDummyStore || isReduceSink(feed) {
+			below = f.producer(feed)
+		}
+		if below == nil {
+			return -1
+		}
+		total = addCount(total, f.cumulative(below, map[*explain.Operator]int64{}))
+		rows = addCount(rows, stats(below).Rows)
+	}
+	total = addCount(total, rows) // the reduce sink
+	if len(s.feeds) > 1 {
+		total = addCount(total, rows) // the union
+	}
+	return total
+}
+
+// cumulative sums the estimates of an operator and all below it; of a join's inputs the largest counts. Operators that
+// Hive adds after its choice of joins are left out. −1: unknown.
+func (f *flow) cumulative(o *explain.Operator, memo map[*explain.Operator]int64) int64 {
+	if n, ok := memo[o]; ok {
+		return n
+	}
+	memo[o] = -1 // a cycle ends here
+	total := int64(0)
+	for _, p := range f.producers(o) {
+		n := f.cumulative(p, memo)
+		if n == -1 {
+			return -1
+		}
+		if isJoin(o) {
+			total = max(total, n)
+		} else {
+			total += n
+		}
+	}
+	if o.Kind != "Top N Key Operator" {
+		total = addCount(total, stats(o).Rows)
+	}
+	memo[o] = total
+	return total
+}

@@ -1,0 +1,156 @@
+package advisor
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// layout is the bucketing that survives from a scan up to a join's input, as Hive's OpTraitsRulesProcFactory passes it
+// on: filters and limits keep it, a projection keeps it while it keeps all bucket columns, a GROUP BY replaces it by its
+// keys with an unknown count, a join ends it. Names are those of the base columns.
+func (f *flow) layout(feed *explain.Operator, union bool) Layout {
+	l := Layout{TotalSize: -1}
+	o := feed
+	if isReduceSink(o) || o.Kind == kindDummyStore {
+		o = f.producer(o) // the join's own shuffle
+	}
+	below := f.below(o)
+	for _, b := range below {
+		if isReduceSink(b) {
+			l.Shuffled = true
+		}
+		if b.Kind == kindTableScan {
+			if s := sourceOf(b); s != nil {
+				l.External = l.External || external(s)
+			}
+		}
+	}
+	if union || o == nil {
+		return l
+	}
+	chain, end := f.chain(o)
+	switch {
+	case end == nil:
+	case end.Kind == kindTableScan:
+		f.scanLayout(&l, end, chain)
+	case end.Kind == kindGroupBy:
+		l.Buckets = -1
+		l.BucketColumns = f.surviving(groupKeys(f, end), chain)
+		l.SortColumns = l.BucketColumns
+	}
+	return l
+}
+
+// below are an operator and all that feeds it.
+func (f *flow) below(o *explain.Operator) []*explain.Operator {
+	var all []*explain.Operator
+	seen := map[*explain.Operator]bool{}
+	var visit func(o *explain.Operator)
+	visit = func(o *explain.Operator) {
+		if o == nil || seen[o] {
+			return
+		}
+		seen[o] = true
+		all = append(all, o)
+		for _, p := range f.producers(o) {
+			visit(p)
+		}
+	}
+	visit(o)
+	return all
+}
+
+// chain follows an input down to what decides its layout: a scan, a GROUP BY, a join or a union. It returns the
+// projections passed on the way, lowest first.
+func (f *flow) chain(o *explain.Operator) (projections []*explain.Operator, end *explain.Operator) {
+	for range maxTrace {
+		if o == nil {
+			return projections, nil
+		}
+		if o.Kind == kindTableScan || o.Kind == kindGroupBy || isJoin(o) {
+			return projections, o
+		}
+		if o.Kind == kindSelect && len(outputNames(o)) > 0 {
+			projections = append([]*explain.Operator{o}, projections...)
+		}
+		from := f.producers(o)
+		if len(from) != 1 || strings.HasPrefix(o.Kind, "Lateral View") || strings.HasPrefix(o.Kind, "PTF") {
+			return projections, nil
+		}
+		o = from[0]
+	}
+	return projections, nil
+}
+
+// scanLayout reads a scan's bucketing from its table's properties.
+func (f *flow) scanLayout(l *Layout, scan *explain.Operator, chain []*explain.Operator) {
+	s := sourceOf(scan)
+	if s == nil {
+		return
+	}
+	l.BucketingVersion = 1 // tables older than the property
+	if n, err := strconv.Atoi(s.Properties["bucketing_version"]); err == nil {
+		l.BucketingVersion = n
+	}
+	buckets, err := strconv.Atoi(s.Properties["bucket_count"])
+	if err != nil || buckets <= 0 {
+		return
+	}
+	var cols []column
+	for _, name := range explain.Names(s.Properties["bucket_field_name"]) {
+		if name != "" {
+			cols = append(cols, column{name: name, table: tableOf(scan), column: strings.ToLower(name)})
+		}
+	}
+	if l.BucketColumns = f.surviving(cols, chain); l.BucketColumns != nil {
+		l.Buckets = buckets
+	}
+}
+
+func external(s *explain.Source) bool {
+	return strings.EqualFold(s.Properties["EXTERNAL"], "TRUE")
+}
+
+// groupKeys are the output columns of a GROUP BY that are its keys.
+func groupKeys(f *flow, o *explain.Operator) []column {
+	keys, _ := o.Attr("keys")
+	n := len(explain.Exprs(keys))
+	cols := f.outputs(o)
+	return cols[:min(n, len(cols))]
+}
+
+// surviving returns the base names of columns that every projection of a chain passes on; nil when one is lost.
+func (f *flow) surviving(cols []column, chain []*explain.Operator) []string {
+	names := make([]string, len(cols))
+	base := make([]string, len(cols))
+	for i, c := range cols {
+		names[i], base[i] = c.name, c.column
+		if base[i] == "" {
+			base[i] = c.name
+		}
+	}
+	for _, p := range chain {
+		list, _ := p.Attr("expressions")
+		exprs := explain.Exprs(list)
+		out := outputNames(p)
+		for i, name := range names {
+			at := -1
+			for k, e := range exprs {
+				if e.Text == name && k < len(out) {
+					at = k
+					break
+				}
+			}
+			if at < 0 {
+				return nil
+			}
+			names[i] = out[at]
+		}
+	}
+	if len(base) == 0 {
+		return nil
+	}
+	return base
+}

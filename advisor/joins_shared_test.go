@@ -1,0 +1,202 @@
+package advisor_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// oracleCase is a line of oracle/cases.jsonl.gz: a query and what the real planner made of it.
+type oracleCase struct {
+	ID          string        `json:"id"`
+	User        string        `json:"explain_user"`
+	Plain       string        `json:"explain_plain"`
+	Extended    string        `json:"explain_extended"`
+	Formatted   string        `json:"explain_formatted"`
+	OtherFormat bool          `json:"formatted_plan_differs"`
+	Truth       []oracleTruth `json:"truth"`
+}
+
+type oracleTruth struct {
+	OperatorID string            `json:"operator_id"`
+	Vertex     string            `json:"vertex"`
+	Strategy   advisor.Strategy  `json:"strategy"`
+	Side       string            `json:"side"`
+	BigTable   *int              `json:"big_table_position"`
+	Types      []string          `json:"join_types"`
+	Conditions []string          `json:"conditions"`
+	Keys       map[string]string `json:"keys"`
+	Inputs     []struct {
+		Pos         int    `json:"pos"`
+		OnlineSize  int64  `json:"online_size"`
+		Rows        int64  `json:"rows"`
+		DataSize    int64  `json:"data_size"`
+		BasicStats  string `json:"basic_stats"`
+		ColumnStats string `json:"column_stats"`
+	} `json:"inputs"`
+}
+
+// sharedCases decodes a gzipped JSONL file of the shared folder; the test is skipped where there is none.
+func sharedCases[T any](t testing.TB, name string) []T {
+	t.Helper()
+	dir := os.Getenv("HS2PROXY_SHARED")
+	if dir == "" {
+		t.Skip("HS2PROXY_SHARED does not name the folder with " + name)
+	}
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	zr, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []T
+	lines := bufio.NewScanner(zr)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// tally counts what was compared and what was equal, by what.
+type tally struct {
+	t     *testing.T
+	shown int
+	all   map[string]int
+	equal map[string]int
+}
+
+func (y *tally) check(what, where string, got, want any) {
+	y.all[what]++
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g == w {
+		y.equal[what]++
+	} else if y.shown++; y.shown <= 30 {
+		y.t.Errorf("%s: %s %s, want %s", where, what, g, w)
+	}
+}
+
+func (y *tally) log() {
+	for what, n := range y.all {
+		y.t.Logf("%s: %d of %d", what, y.equal[what], n)
+	}
+}
+
+func parseJoins(t *testing.T, id, text string) []advisor.Join {
+	t.Helper()
+	p, err := explain.Parse(text)
+	if err != nil {
+		t.Errorf("%s: %v", id, err)
+		return nil
+	}
+	return advisor.Joins(p)
+}
+
+func words(ty advisor.JoinType) string {
+	return map[advisor.JoinType]string{
+		advisor.Inner: "Inner Join", advisor.Cross: "Inner Join", advisor.LeftOuter: "Left Outer Join",
+		advisor.RightOuter: "Right Outer Join", advisor.FullOuter: "Full Outer Join", advisor.LeftSemi: "Left Semi Join",
+		advisor.Anti: "Anti Join",
+	}[ty]
+}
+
+// TestOracleExtended compares every join of EXPLAIN EXTENDED with what the real planner decided on.
+func TestOracleExtended(t *testing.T) {
+	y := &tally{t: t, all: map[string]int{}, equal: map[string]int{}}
+	for _, c := range sharedCases[oracleCase](t, "oracle/cases.jsonl.gz") {
+		if len(c.Truth) == 0 {
+			continue
+		}
+		joins := parseJoins(t, c.ID, c.Extended)
+		y.check("joins", c.ID, len(joins), len(c.Truth))
+		for i := range min(len(joins), len(c.Truth)) {
+			compareTruth(y, fmt.Sprintf("%s join %d", c.ID, i), joins[i], c.Truth[i], "extended")
+		}
+	}
+	y.log()
+}
+
+func compareTruth(y *tally, where string, j advisor.Join, want oracleTruth, form string) {
+	y.check("strategy", where, j.Strategy, want.Strategy)
+	y.check("vertex", where, j.Vertex, want.Vertex)
+	if want.BigTable != nil && j.Strategy != advisor.MergeJoin && (form == "extended" || j.Strategy != advisor.SMB) {
+		y.check("big table", where, j.BigTable, *want.BigTable)
+	}
+	var types, conds []string
+	for _, c := range j.Conditions {
+		types = append(types, words(c.Type))
+		conds = append(conds, fmt.Sprintf("%s %d to %d", words(c.Type), c.Left, c.Right))
+	}
+	y.check("types", where, types, want.Types)
+	y.check("conditions", where, conds, want.Conditions)
+	if form != "user" {
+		keys := map[string]string{}
+		for _, in := range j.Inputs {
+			text := ""
+			for i, k := range in.Keys {
+				if i > 0 {
+					text += ", "
+				}
+				text += k.Expr + " (type: " + k.Type + ")"
+			}
+			keys[fmt.Sprint(in.Position)] = text
+		}
+		y.check("keys", where, keys, want.Keys)
+	}
+	for _, in := range want.Inputs {
+		if in.Pos >= len(j.Inputs) {
+			continue
+		}
+		got := j.Inputs[in.Pos]
+		y.check("rows", where, got.Rows, in.Rows)
+		if form != "user" {
+			y.check("data size", where, got.DataSize, in.DataSize)
+			y.check("stats", where, got.BasicStats+" "+got.ColumnStats, in.BasicStats+" "+in.ColumnStats)
+		}
+	}
+}
+
+// TestOracleOtherForms compares the plain and user-level text of the same plans, as far as they print the same.
+func TestOracleOtherForms(t *testing.T) {
+	forms := map[string]*tally{}
+	for _, c := range sharedCases[oracleCase](t, "oracle/cases.jsonl.gz") {
+		if len(c.Truth) == 0 {
+			continue
+		}
+		for form, text := range map[string]string{"plain": c.Plain, "user": c.User, "formatted": c.Formatted} {
+			if form == "formatted" && c.OtherFormat {
+				continue
+			}
+			y := forms[form]
+			if y == nil {
+				y = &tally{t: t, all: map[string]int{}, equal: map[string]int{}}
+				forms[form] = y
+			}
+			joins := parseJoins(t, c.ID+" "+form, text)
+			y.check("joins", c.ID+" "+form, len(joins), len(c.Truth))
+			for i := range min(len(joins), len(c.Truth)) {
+				compareTruth(y, fmt.Sprintf("%s %s join %d", c.ID, form, i), joins[i], c.Truth[i], form)
+			}
+		}
+	}
+	for form, y := range forms {
+		t.Log(form)
+		y.log()
+	}
+}
