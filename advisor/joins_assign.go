@@ -55,14 +55,23 @@ func assignNamed(sinks []*explain.Operator, edges []explain.Edge, to []int) bool
 	return true
 }
 
-// assignBest takes the best pair again and again; among equals the order of sinks and edges decides. Edges are used
-// once while there are enough of them.
+// mostSearched bounds the sinks whose assignment is searched for the best sum; more are paired greedily.
+const mostSearched = 6
+
+// assignBest pairs sinks with edges so that they fit best as a whole; among equals the order of sinks and edges decides.
+// Edges are used once while there are enough of them.
 func assignBest(score [][]int, to []int) {
 	const none = -1
 	for i := range to {
 		to[i] = none
 	}
 	usedEdge := make([]bool, len(score[0]))
+	if len(to) <= mostSearched && len(to) <= len(usedEdge) {
+		best := none
+		trial := make([]int, len(to))
+		searchBest(score, trial, usedEdge, 0, 0, &best, to)
+		return
+	}
 	for range score {
 		bi, bj := none, none
 		for i := range score {
@@ -89,6 +98,25 @@ func assignBest(score [][]int, to []int) {
 	}
 }
 
+// searchBest tries every assignment of the sinks from i on and keeps the one with the highest sum.
+func searchBest(score [][]int, trial []int, used []bool, i, sum int, best *int, to []int) {
+	if i == len(trial) {
+		if sum > *best {
+			*best = sum
+			copy(to, trial)
+		}
+		return
+	}
+	for j := range used {
+		if used[j] {
+			continue
+		}
+		used[j], trial[i] = true, j
+		searchBest(score, trial, used, i+1, sum+score[i][j], best, to)
+		used[j] = false
+	}
+}
+
 // singleUse tells whether sink i is the only one on its edge.
 func singleUse(to []int, edge, i int) bool {
 	for k, e := range to {
@@ -105,27 +133,27 @@ func affinity(o *explain.Operator, e explain.Edge, v *explain.Vertex) int {
 		return 0
 	}
 	fd := feed{ops: []*explain.Operator{o}}
-	best := 0
+	best, named := 0, false
 	for j := range v.Operators() {
 		if !isJoin(j) {
 			continue
 		}
-		named := false
+		here := false // the join names the edge's vertex as an input
+		inputs := map[int]string{}
 		for _, a := range j.Group("input vertices") {
-			named = true
-			if a.Value == e.From {
-				if pos, err := strconv.Atoi(a.Name); err == nil {
-					best = max(best, joinAffinity(j, pos, fd))
-				}
+			if pos, err := strconv.Atoi(a.Name); err == nil {
+				inputs[pos] = a.Value
+				here = here || a.Value == e.From
 			}
 		}
-		if j.Parent == nil && (!named || flag(j, "DynamicPartitionHashJoin")) {
-			for pos := range positions(j) {
+		for pos := range positions(j) {
+			if from, ok := inputs[pos]; ok && from == e.From || !ok && !here && j.Parent == nil {
 				best = max(best, joinAffinity(j, pos, fd))
 			}
 		}
+		named = named || here
 	}
-	if best > 0 {
+	if best > 0 || named {
 		return best
 	}
 	if e.Type == "BROADCAST_EDGE" {
@@ -166,13 +194,12 @@ func rootAffinity(o, root *explain.Operator) int {
 	if root.Kind != kindGroupBy {
 		if root.Kind == kindSelect {
 			list, _ := root.Attr("expressions")
-			n := 0
-			for _, e := range explain.Exprs(list) {
-				if strings.HasPrefix(e.Text, "KEY.") {
-					n++
-				}
+			values, _ := o.Attr("value expressions")
+			wantKeys, wantValues := shuffledTypes(explain.Exprs(list))
+			if wantKeys == types(sink) {
+				score += 2
 			}
-			if n == len(sink) {
+			if wantValues == types(explain.Exprs(values)) {
 				score += 2
 			}
 		}
@@ -213,4 +240,28 @@ func sameFunctions(a, b []explain.Expr) bool {
 		}
 	}
 	return true
+}
+
+// types is the list of the expressions' types.
+func types(exprs []explain.Expr) string {
+	var list strings.Builder
+	for _, e := range exprs {
+		list.WriteString(e.Type)
+		list.WriteByte(';')
+	}
+	return list.String()
+}
+
+// shuffledTypes are the types of the keys and values that expressions take from a shuffle.
+func shuffledTypes(exprs []explain.Expr) (keys, values string) {
+	var k, v []explain.Expr
+	for _, e := range exprs {
+		switch {
+		case strings.HasPrefix(e.Text, "KEY."):
+			k = append(k, e)
+		case strings.HasPrefix(e.Text, "VALUE."):
+			v = append(v, e)
+		}
+	}
+	return types(k), types(v)
 }

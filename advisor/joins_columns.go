@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,8 @@ func (f *flow) readOutputs(o *explain.Operator) []column {
 	case o.Kind == kindTableScan:
 		return scanColumns(o)
 	case isJoin(o):
-		return f.joinOutputs(o, names)
+		cols, _ := f.joinOutputs(o, names)
+		return cols
 	case o.Kind == kindSelect:
 		list, ok := o.Attr("expressions")
 		if !ok && len(names) == 0 {
@@ -198,6 +200,9 @@ func (f *flow) shuffled(o, sink *explain.Operator, name string) (column, bool) {
 	if !isReduceSink(sink) {
 		return column{}, false
 	}
+	if c, ok := f.mapped(sink, name); ok {
+		return c, true
+	}
 	list, _ := sink.Attr("key expressions")
 	number := strings.TrimPrefix(strings.TrimPrefix(name, "KEY."), "reducesinkkey")
 	if strings.HasPrefix(name, "VALUE.") {
@@ -218,6 +223,27 @@ func (f *flow) shuffled(o, sink *explain.Operator, name string) (column, bool) {
 		c.typ = exprs[n].Type
 	}
 	return c, ok || c.typ != ""
+}
+
+// mapped follows a column through a reduce sink by the map FORMATTED prints ("VALUE._col1": "_col2").
+func (f *flow) mapped(sink *explain.Operator, name string) (column, bool) {
+	for _, a := range sink.Group("columnExprMap") {
+		if a.Name != name {
+			continue
+		}
+		c, ok := f.expr(sink, a.Value)
+		c.name, c.index = name, -1
+		for _, list := range [...]string{"key expressions", "value expressions"} {
+			v, _ := sink.Attr(list)
+			for _, e := range explain.Exprs(v) {
+				if e.Text == a.Value && e.Type != "" {
+					c.typ = e.Type
+				}
+			}
+		}
+		return c, ok || c.typ != ""
+	}
+	return column{}, false
 }
 
 // valuePlace is the place of VALUE._colN among the values a reduce sink still carries: pruned ones leave gaps in the
@@ -255,23 +281,22 @@ func valuePlace(o *explain.Operator, n, values int) int {
 
 // joinOutputs maps a join's output columns to its inputs' columns. Hive numbers them through: first the whole schema of
 // position 0, then that of position 1 and so on; pruned columns leave gaps. The width of a schema is not printed: the
-// least widths are taken at which every output falls on a column its input carries.
-func (f *flow) joinOutputs(o *explain.Operator, names []string) []column {
-	cols := make([]column, len(names))
+// least widths are taken at which every output falls on a column its input carries; placed is false when there are none.
+func (f *flow) joinOutputs(o *explain.Operator, names []string) (cols []column, placed bool) {
+	cols = make([]column, len(names))
 	for i, name := range names {
 		cols[i] = column{name: name, index: columnIndex(name, i)}
 	}
 	if m := o.Group("columnExprMap"); m != nil {
 		f.mappedOutputs(o, cols, m)
-		return cols
+		return cols, true
 	}
 	sides := f.sides[o]
 	carried := make([][]column, len(sides))
 	for pos := range sides {
 		carried[pos] = f.carried(o, pos)
 	}
-	f.place(cols, carried, 0, 0)
-	return cols
+	return cols, f.place(cols, carried, 0, 0)
 }
 
 // mappedOutputs reads FORMATTED's "_col5": "1:_col1".
@@ -330,18 +355,24 @@ func (f *flow) place(cols []column, carried [][]column, pos, offset int) bool {
 	return false
 }
 
-// fill gives outputs the columns of one input; false when one has no such column.
+// fill gives outputs the columns of one input; false when one has no such column. Columns of a scan whose table is not
+// printed have no known place: any output left may be one of them.
 func fill(cols, carried []column, offset int) bool {
-	for i := range cols {
-		found := false
-		for _, c := range carried {
-			if c.index >= 0 && c.index == cols[i].index-offset {
-				cols[i].typ, cols[i].table, cols[i].column = c.typ, c.table, c.column
-				found = true
-				break
-			}
+	placeless := 0
+	for _, c := range carried {
+		if c.index < 0 && isColumnName(c.name) {
+			placeless++
 		}
-		if !found {
+	}
+	for i := range cols {
+		at := slices.IndexFunc(carried, func(c column) bool { return c.index >= 0 && c.index == cols[i].index-offset })
+		if at >= 0 {
+			c := carried[at]
+			cols[i].typ, cols[i].table, cols[i].column = c.typ, c.table, c.column
+			continue
+		}
+		cols[i].typ, cols[i].table, cols[i].column = "", "", ""
+		if placeless--; placeless < 0 {
 			return false
 		}
 	}

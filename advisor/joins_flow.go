@@ -28,6 +28,8 @@ type side struct {
 	edge explain.EdgeType
 	// small: another vertex brings the rows to a map join, or a Dummy Store to a sort-merge join.
 	small bool
+	// guessed: the text does not print that this input has this position.
+	guessed bool
 }
 
 // feed is what a vertex receives over one edge.
@@ -68,6 +70,10 @@ func newFlow(p *explain.Plan) *flow {
 			f.connect(v, feeds[v.Name], local[s])
 		}
 	}
+	for _, o := range f.joins {
+		f.settle(o)
+	}
+	clear(f.columns) // read before every input had its place
 	return f
 }
 
@@ -218,29 +224,38 @@ func (f *flow) ownSide(o *explain.Operator, sides []side) {
 // in order. It returns the stores left.
 func (f *flow) mergeSides(o *explain.Operator, stores []*explain.Operator) []*explain.Operator {
 	sides := f.sides[o]
-	big := mergeBig(o, sides, stores)
+	big, told := mergeBig(o)
 	for pos := range sides {
 		if pos == big {
-			sides[pos] = side{feeds: []*explain.Operator{o.Parent}, from: o.Vertex.Name}
+			sides[pos] = side{feeds: []*explain.Operator{o.Parent}, from: o.Vertex.Name, guessed: !told}
 			continue
 		}
 		if len(stores) > 0 {
-			sides[pos] = side{feeds: stores[:1], from: o.Vertex.Name, small: true}
+			sides[pos] = side{feeds: stores[:1], from: o.Vertex.Name, small: true, guessed: !told}
 			stores = stores[1:]
 		}
 	}
 	return stores
 }
 
-// mergeBig is the position of a sort-merge join's parent. Plain text does not print it: the first position whose keys
-// the parent has and the stores have theirs.
-func mergeBig(o *explain.Operator, sides []side, stores []*explain.Operator) int {
+// mergeBig is the position of a sort-merge join's parent. Plain text does not print it. Hive numbers vertices in the order
+// of the inputs and keeps the parent's for the join: a number left out below it was another input's.
+func mergeBig(o *explain.Operator) (pos int, told bool) {
 	if v, ok := o.Attr("Position of Big Table"); ok {
 		if n, err := strconv.Atoi(v); err == nil {
-			return n
+			return n, true
 		}
 	}
-	return 0
+	below, own := 0, vertexNumber(o.Vertex.Name)
+	for _, v := range o.Vertex.Stage.Vertices {
+		if n := vertexNumber(v.Name); n > 0 && n < own {
+			below++
+		}
+	}
+	if below < own-1 {
+		pos = 1
+	}
+	return pos, false
 }
 
 // connectRoots feeds the roots of a reduce vertex.
@@ -310,13 +325,14 @@ func (f *flow) placeRoot(o *explain.Operator, feeds []feed) {
 		}
 	}
 	order := placeByTag(open, feeds)
+	guessed := order == nil && len(open) > 1
 	if order == nil {
 		order = placeByKeys(o, open, feeds)
 	}
 	for i, pos := range open {
 		if order[i] >= 0 {
 			fd := feeds[order[i]]
-			sides[pos] = side{feeds: fd.ops, from: fd.from, edge: fd.edge, small: sides[pos].small}
+			sides[pos] = side{feeds: fd.ops, from: fd.from, edge: fd.edge, small: sides[pos].small, guessed: guessed}
 		}
 	}
 }

@@ -16,6 +16,7 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 		Rows: -1, DataSize: -1, CumulativeRows: -1,
 		Keys:   f.keys(o, pos),
 		Layout: Layout{TotalSize: -1},
+		origin: &origin{flow: f, join: o, pos: pos},
 	}
 	if len(s.feeds) == 0 {
 		return in
