@@ -1,7 +1,5 @@
 package advisor
 
-import "github.com/hs2proxy/hs2proxy/advisor/explain"
-
 // Strategy is one of Hive's five physical join strategies.
 type Strategy string
 
@@ -86,9 +84,8 @@ type Input struct {
 	// OnlineDataSize is the planner's own hash-table estimate in bytes where it witnesses it (nil otherwise); the simulation computes its own.
 	OnlineDataSize *int64 `json:"online_data_size,omitempty"`
 
-	// source is the operator that feeds the join's shuffle (its parent where the shuffle is gone), nil for a recorded join.
-	// Joins sets it, Enrich follows it to the scans.
-	source *explain.Operator
+	// origin leads back to the plan the input was read from, nil for a recorded join: Enrich follows it to the scans.
+	origin *origin
 }
 
 // Key is one join key expression; Column names the base column it is, when it is one.

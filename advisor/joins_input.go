@@ -22,10 +22,7 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 		return in
 	}
 	for i, feed := range s.feeds {
-		st := feed.Stats
-		if below := f.producer(feed); st == nil && below != nil {
-			st = below.Stats // a Dummy Store prints none
-		}
+		st := f.estimate(feed)
 		if st == nil {
 			in.Rows, in.DataSize = -1, -1
 			break
@@ -58,6 +55,18 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 	}
 	in.Layout = f.layout(s.feeds[0], len(s.feeds) > 1)
 	return in
+}
+
+// estimate is the row and size estimate of what feeds a join. A Dummy Store prints none, nor do user-level plans for a
+// shuffle: there it is that of the operator below.
+func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
+	o = f.original(o)
+	if o.Stats == nil && (o.Kind == kindDummyStore || isReduceSink(o)) {
+		if below := f.producer(o); below != nil {
+			return below.Stats
+		}
+	}
+	return o.Stats
 }
 
 // addCount adds estimates; an unknown one makes the sum unknown.
@@ -178,6 +187,7 @@ func (f *flow) inputCumulative(s side) int64 {
 	total := int64(0)
 	rows := int64(0)
 	for _, feed := range s.feeds {
+		feed = f.original(feed)
 		if isReduceSink(feed) && len(s.feeds) == 1 {
 			return f.cumulative(feed, map[*explain.Operator]int64{})
 		}
@@ -207,7 +217,7 @@ func (f *flow) cumulative(o *explain.Operator, memo map[*explain.Operator]int64)
 	memo[o] = -1 // a cycle ends here
 	total := int64(0)
 	for _, p := range f.producers(o) {
-		n := f.cumulative(p, memo)
+		n := f.cumulative(f.original(p), memo)
 		if n == -1 {
 			return -1
 		}

@@ -1,0 +1,262 @@
+package advisor
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// columnStat is one column's statistics at an operator, as the planner carries them.
+type columnStat struct {
+	name, typ     string
+	table, column string
+	ndv, nulls    int64
+	// known: the numbers are. Without, the planner has statistics that we were not given.
+	known bool
+	// estimated: Hive made them up.
+	estimated bool
+}
+
+// flowStats are the statistics an operator hands on.
+type flowStats struct {
+	rows int64
+	// scaled: the planner works with column statistics here (basic COMPLETE, column not NONE). Otherwise it hands the scan's on, untouched.
+	scaled  bool
+	columns []columnStat
+}
+
+func (s *flowStats) named(name string) *columnStat {
+	for i := range s.columns {
+		if strings.EqualFold(s.columns[i].name, name) {
+			return &s.columns[i]
+		}
+	}
+	return nil
+}
+
+// propagation carries column statistics from the scans of a plan to its joins, by the rules of Hive's StatsRulesProcFactory. Row counts are
+// the plan's own: only nulls and distinct values are recomputed, which no plan prints.
+type propagation struct {
+	flow     *flow
+	tables   map[string]TableStats
+	settings *Settings
+	done     map[*explain.Operator]*flowStats
+}
+
+func newPropagation(f *flow, tables map[string]TableStats, s *Settings) *propagation {
+	return &propagation{flow: f, tables: tables, settings: s, done: map[*explain.Operator]*flowStats{}}
+}
+
+// at returns what an operator hands on; it is never nil.
+func (p *propagation) at(o *explain.Operator) *flowStats {
+	if st, ok := p.done[o]; ok {
+		return st
+	}
+	p.done[o] = &flowStats{} // ends a cycle
+	st := p.compute(o)
+	p.done[o] = st
+	return st
+}
+
+func (p *propagation) compute(o *explain.Operator) *flowStats {
+	st := stats(o)
+	out := &flowStats{rows: st.Rows, scaled: isScaled(st)}
+	if !p.settings.FetchColumnStats {
+		return out
+	}
+	switch {
+	case o.Kind == kindTableScan:
+		out.columns = p.scan(o, st)
+		return out
+	case isJoin(o):
+		out.columns = p.join(o, out)
+		return out
+	}
+	from := p.flow.producers(o)
+	if len(from) == 0 {
+		return out
+	}
+	below := p.at(from[0])
+	if len(from) > 1 {
+		below = p.union(o, from)
+	}
+	if o.Kind == kindDummyStore {
+		return below
+	}
+	// A rule works with column statistics when its input has them (satisfyPrecondition of the parent).
+	switch {
+	case o.Kind == "Filter Operator":
+		out.columns = below.columns
+		if below.scaled && out.rows <= below.rows {
+			predicate, _ := o.Attr("predicate")
+			out.columns = rescale(below, out.rows, affectedColumns(predicate))
+		}
+	case o.Kind == kindSelect:
+		out.columns = below.columns
+		if list, ok := o.Attr("expressions"); ok && below.scaled {
+			out.columns = p.project(below, outputNames(o), explain.Exprs(list))
+		}
+	case o.Kind == kindGroupBy:
+		out.columns = p.group(o, below, out.rows)
+	case isReduceSink(o):
+		out.columns = below.columns
+		if below.scaled {
+			out.columns = p.shuffle(o, below)
+		}
+	case o.Kind == "Limit" && below.scaled:
+		out.columns = rescale(below, out.rows, nil)
+	default:
+		out.columns = below.columns
+	}
+	return out
+}
+
+func isScaled(st *explain.Statistics) bool {
+	return strings.EqualFold(st.Basic, "COMPLETE") && st.Column != "" && !strings.EqualFold(st.Column, "NONE")
+}
+
+// rescale is StatsUtils.updateStats: nulls shrink with the rows, distinct values of the affected columns too, those of others only to the rows.
+func rescale(below *flowStats, rows int64, affected map[string]bool) []columnStat {
+	out := make([]columnStat, len(below.columns))
+	copy(out, below.columns)
+	if below.rows <= 0 {
+		return out
+	}
+	ratio := float64(rows) / float64(below.rows)
+	for i := range out {
+		c := &out[i]
+		if !c.known {
+			continue
+		}
+		if affected[strings.ToLower(c.name)] && ratio <= 1 {
+			c.ndv = toInt(math.Ceil(ratio * float64(c.ndv)))
+		}
+		c.ndv = min(c.ndv, rows)
+		c.nulls = min(roundHalfUp(ratio*float64(c.nulls)), rows)
+	}
+	return out
+}
+
+// roundHalfUp is Java's Math.round.
+func roundHalfUp(f float64) int64 { return toInt(math.Floor(f + 0.5)) }
+
+// project gives output names the statistics of expressions; those the planner has none for are left out.
+func (p *propagation) project(below *flowStats, names []string, exprs []explain.Expr) []columnStat {
+	out := make([]columnStat, 0, len(names))
+	for i, name := range names {
+		if i >= len(exprs) {
+			break
+		}
+		if c, ok := expressionStats(below, exprs[i]); ok {
+			c.name = name
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// shuffle keeps the statistics of a reduce sink's keys and values, named by their expressions.
+func (p *propagation) shuffle(o *explain.Operator, below *flowStats) []columnStat {
+	keys, okKeys := o.Attr("key expressions")
+	values, okValues := o.Attr("value expressions")
+	if !okKeys && !okValues {
+		return below.columns
+	}
+	var out []columnStat
+	for _, e := range append(explain.Exprs(keys), explain.Exprs(values)...) {
+		if c, ok := expressionStats(below, e); ok {
+			c.name = e.Text
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// shuffledBy keeps of a streamed side's columns those that the shuffle, which the join removed, would carry.
+func (p *propagation) shuffledBy(st *flowStats, in *Input) *flowStats {
+	out := &flowStats{rows: st.rows, scaled: st.scaled}
+	for _, k := range in.Keys {
+		if c, ok := expressionStats(st, explain.Expr{Text: k.Expr, Type: k.Type}); ok {
+			c.name = k.Expr
+			out.columns = append(out.columns, c)
+		}
+	}
+	for _, c := range in.Columns {
+		if out.named(c.Name) != nil {
+			continue
+		}
+		if found := st.named(c.Name); found != nil {
+			out.columns = append(out.columns, *found)
+		}
+	}
+	return out
+}
+
+// group keeps the keys and adds the aggregates (GroupByStatsRule).
+func (p *propagation) group(o *explain.Operator, below *flowStats, rows int64) []columnStat {
+	names := outputNames(o)
+	list, _ := o.Attr("keys")
+	keys := explain.Exprs(list)
+	var out []columnStat
+	if below.scaled {
+		from := &flowStats{rows: below.rows, scaled: true, columns: below.columns}
+		if len(p.flow.producers(o)) > 0 && isReduceSink(p.flow.producers(o)[0]) {
+			from.columns = p.received(o, below)
+		}
+		kept := &flowStats{rows: below.rows, scaled: true, columns: p.project(from, names[:min(len(keys), len(names))], keys)}
+		out = rescale(kept, rows, nil)
+	} else {
+		out = append(out, below.columns...)
+	}
+	for _, c := range p.flow.outputs(o)[min(len(keys), len(p.flow.outputs(o))):] {
+		out = append(out, columnStat{name: c.name, typ: c.typ, ndv: rows, known: rows >= 0})
+	}
+	return out
+}
+
+// received names a reduce sink's columns as the operator above it does: KEY._col0 or KEY.reducesinkkey0, VALUE._col0.
+func (p *propagation) received(o *explain.Operator, below *flowStats) []columnStat {
+	sink := p.flow.producers(o)[0]
+	keys, _ := sink.Attr("key expressions")
+	values, _ := sink.Attr("value expressions")
+	var out []columnStat
+	add := func(prefixes []string, exprs []explain.Expr) {
+		for i, e := range exprs {
+			c := below.named(e.Text)
+			if c == nil {
+				continue
+			}
+			for _, prefix := range prefixes {
+				named := *c
+				named.name = prefix + strconv.Itoa(i)
+				out = append(out, named)
+			}
+		}
+	}
+	add([]string{"KEY._col", "KEY.reducesinkkey"}, explain.Exprs(keys))
+	add([]string{"VALUE._col"}, explain.Exprs(values))
+	return out
+}
+
+// union adds the nulls of members that bring the same columns; others stay unknown.
+func (p *propagation) union(o *explain.Operator, from []*explain.Operator) *flowStats {
+	first := p.at(from[0])
+	out := &flowStats{scaled: first.scaled, columns: append([]columnStat(nil), first.columns...)}
+	out.rows = first.rows
+	for _, f := range from[1:] {
+		st := p.at(f)
+		out.rows = addCount(out.rows, st.rows)
+		for i := range out.columns {
+			c := &out.columns[i]
+			if i >= len(st.columns) || !st.columns[i].known {
+				c.known = false
+				continue
+			}
+			c.nulls = addSaturating(c.nulls, st.columns[i].nulls)
+			c.ndv = max(c.ndv, st.columns[i].ndv)
+		}
+	}
+	return out
+}

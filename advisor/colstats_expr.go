@@ -1,0 +1,98 @@
+package advisor
+
+import (
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// expressionStats is what the planner makes of an expression over an operator's columns (StatsUtils.getColStatisticsFromExpression);
+// false when it has nothing to go by.
+func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
+	text := unwrap(e.Text)
+	if isConstant(text) {
+		c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: 1}
+		if text == "null" {
+			c.nulls, c.ndv = below.rows, 0
+		}
+		return c, true
+	}
+	if c := below.named(e.Text); c != nil {
+		return *c, true
+	}
+	if isColumnName(text) {
+		return columnStat{}, false
+	}
+	if inner, ok := castOf(text); ok {
+		if c := below.named(inner); c != nil {
+			cast := *c
+			cast.typ = strings.ToLower(e.Type)
+			if widens(c.typ, e.Type) {
+				return cast, true
+			}
+			cast.nulls = 0
+			cast.ndv = min(cast.ndv, below.rows)
+			return cast, true
+		}
+	}
+	// Any other function: no nulls, as many values as its columns combine to.
+	c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: functionValues(below, text)}
+	return c, true
+}
+
+// castOf returns the argument of a cast: UDFToLong(x), CAST( x AS decimal(10,2)).
+func castOf(text string) (string, bool) {
+	if rest, ok := strings.CutPrefix(text, "UDFTo"); ok {
+		if i := strings.IndexByte(rest, '('); i > 0 && closing(rest, i) == len(rest)-1 {
+			return strings.TrimSpace(rest[i+1 : len(rest)-1]), true
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "CAST("); ok && strings.HasSuffix(rest, ")") {
+		if left, _, ok := cutTop(rest[:len(rest)-1], " AS "); ok {
+			return strings.TrimSpace(left), true
+		}
+	}
+	return "", false
+}
+
+// numericOrder is Hive's order of implicit conversion (TypeInfoUtils).
+var numericOrder = map[string]int{"tinyint": 1, "smallint": 2, "int": 3, "bigint": 4, "decimal": 5, "float": 6, "double": 7}
+
+// widens: the conversion is implicit and keeps the column's statistics.
+func widens(from, to string) bool {
+	from, to = baseType(from), baseType(to)
+	if from == to {
+		return true
+	}
+	text := func(t string) bool { return t == "string" || t == "varchar" || t == "char" }
+	switch {
+	case text(from) && (text(to) || to == "double" || to == "decimal"):
+		return true
+	case text(to):
+		return numericOrder[from] > 0 || from == "date" || strings.HasPrefix(from, "timestamp")
+	}
+	f, t := numericOrder[from], numericOrder[to]
+	return f > 0 && t > 0 && f <= t
+}
+
+func baseType(t string) string {
+	t, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(t)), "(")
+	return t
+}
+
+// functionValues estimates the distinct values of a function of columns: the columns' combined with falling weight, at most the rows
+// (StatsUtils.getNDVFor and addWithExpDecay).
+func functionValues(below *flowStats, text string) int64 {
+	names := map[string]bool{}
+	words(text, names)
+	var ndvs []int64
+	for i := range below.columns {
+		if c := &below.columns[i]; c.known && names[strings.ToLower(c.name)] {
+			ndvs = append(ndvs, c.ndv)
+		}
+	}
+	if len(ndvs) == 0 {
+		return max(below.rows, 0)
+	}
+	return min(decayed(ndvs), max(below.rows, 0))
+}

@@ -1,0 +1,276 @@
+package advisor
+
+import (
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// scan gives the statistics of the columns a scan is asked for (StatsUtils.collectStatistics).
+func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []columnStat {
+	table := tableOf(o)
+	t, given := p.tables[table]
+	parts := partitionsRead(o)
+	var out []columnStat
+	anyStats := false
+	for _, c := range p.needed(o) {
+		if containsFold(t.PartitionColumns, c.column) {
+			out = append(out, columnStat{name: c.name, typ: c.typ, table: table, column: c.column, ndv: distinctValues(parts, c.column), known: len(parts) > 0})
+			continue
+		}
+		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column}
+		cs, found, asked := p.columnStats(&t, c.column, parts)
+		switch {
+		case found:
+			anyStats = true
+			col.known = cs.Nulls != nil
+			if col.known {
+				col.nulls = *cs.Nulls
+			}
+			switch {
+			case cs.NDV != nil:
+				col.ndv = *cs.NDV
+			case strings.EqualFold(c.typ, "boolean"):
+				col.ndv = booleanValues(&cs)
+			default:
+				col.known = false
+			}
+		case given && asked:
+			col.estimated, col.known = true, true
+			col.nulls = percentOf(st.Rows, p.settings.NullPercent, 0)
+			col.ndv = percentOf(st.Rows, p.settings.NDVPercent, 1)
+			if strings.EqualFold(c.typ, "boolean") {
+				col.ndv = 2
+			}
+		case strings.EqualFold(st.Column, "NONE"):
+			col.estimated, col.known = true, true
+			col.nulls = percentOf(st.Rows, p.settings.NullPercent, 0)
+			col.ndv = percentOf(st.Rows, p.settings.NDVPercent, 1)
+		}
+		out = append(out, col)
+	}
+	return p.withoutUnmade(out, &t, anyStats)
+}
+
+// withoutUnmade drops the made-up statistics the planner does not make up: none at all when estimating is off, and for a partitioned table
+// only when no needed column has any.
+func (p *propagation) withoutUnmade(columns []columnStat, t *TableStats, anyStats bool) []columnStat {
+	drop := !p.settings.EstimateStats || (len(t.PartitionColumns) > 0 && anyStats)
+	if !drop {
+		return columns
+	}
+	kept := columns[:0]
+	for _, c := range columns {
+		if !c.estimated {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// percentOf is rows × percent / 100 in Hive's float arithmetic, at least least and at most the rows.
+func percentOf(rows int64, percent float32, least int64) int64 {
+	n := toInt(float64(float32(rows)*min(percent, 100)) / 100)
+	if least > 0 {
+		return max(n, least)
+	}
+	return min(n, rows)
+}
+
+func booleanValues(c *ColumnStats) int64 {
+	if c.Trues != nil && c.Falses != nil && *c.Trues > 0 && *c.Falses > 0 {
+		return 2
+	}
+	return 1
+}
+
+// columnStats finds a column's statistics: of the partitions read, added up as the metastore does without bit vectors (nulls summed,
+// the largest number of distinct values), or the table's. asked: somebody looked, so their absence means there are none.
+func (p *propagation) columnStats(t *TableStats, column string, parts []string) (stats ColumnStats, found, asked bool) {
+	column = strings.ToLower(column)
+	sum, have, seen := ColumnStats{}, 0, 0
+	for _, name := range parts {
+		ps, ok := p.tables[t.Table+"/"+name]
+		if !ok {
+			continue
+		}
+		seen++
+		c, ok := ps.Columns[column]
+		if !ok {
+			continue
+		}
+		have++
+		sum.Nulls = addNumbers(sum.Nulls, c.Nulls)
+		sum.NDV = maxNumbers(sum.NDV, c.NDV)
+		sum.Trues = addNumbers(sum.Trues, c.Trues)
+		sum.Falses = addNumbers(sum.Falses, c.Falses)
+	}
+	if seen > 0 {
+		if have > 0 && have < len(parts) {
+			sum.Nulls = extrapolate(sum.Nulls, have, len(parts))
+		}
+		return sum, have > 0, true
+	}
+	c, ok := t.Columns[column]
+	return c, ok, containsFold(t.ColumnsRead, column)
+}
+
+func addNumbers(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cloneNumber(either(a, b))
+	}
+	n := addSaturating(*a, *b)
+	return &n
+}
+
+func maxNumbers(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cloneNumber(either(a, b))
+	}
+	n := max(*a, *b)
+	return &n
+}
+
+func either(a, b *int64) *int64 {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// extrapolate stretches a sum over some partitions to all of them.
+func extrapolate(sum *int64, have, all int) *int64 {
+	if sum == nil {
+		return nil
+	}
+	n := toInt(float64(*sum) * float64(all) / float64(have))
+	return &n
+}
+
+// distinctValues counts the values a partition column has among partitions ("ds=2024-01-01/h=3").
+func distinctValues(parts []string, column string) int64 {
+	values := map[string]bool{}
+	for _, p := range parts {
+		for field := range strings.SplitSeq(p, "/") {
+			name, value, _ := strings.Cut(field, "=")
+			if strings.EqualFold(name, column) {
+				values[value] = true
+			}
+		}
+	}
+	return int64(len(values))
+}
+
+// needed are the columns of a scan's table that the operators above use: the planner keeps statistics of these.
+func (p *propagation) needed(o *explain.Operator) []column {
+	all := p.flow.outputs(o)
+	if len(all) == 0 {
+		return nil
+	}
+	used := map[string]bool{}
+	filter, _ := o.Attr("filterExpr")
+	words(filter, used)
+	p.usedAbove(o, used)
+	var out []column
+	for _, c := range all {
+		if used[strings.ToLower(c.name)] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// usedAbove collects the names in the expressions of the operators that see a scan's columns under their own names.
+func (p *propagation) usedAbove(o *explain.Operator, used map[string]bool) {
+	for _, c := range o.Children {
+		for _, a := range []string{"predicate", "expressions", "keys", "aggregations", "key expressions", "value expressions", "Map-reduce partition columns"} {
+			if v, ok := c.Attr(a); ok {
+				words(v, used)
+			}
+		}
+		switch {
+		case isJoin(c):
+			for _, a := range c.Group("keys") {
+				words(a.Value, used)
+			}
+			for _, out := range p.flow.outputs(c) {
+				used[strings.ToLower(out.column)] = true
+			}
+		case c.Kind == kindSelect && len(outputNames(c)) > 0, c.Kind == kindGroupBy, isReduceSink(c):
+		default:
+			p.usedAbove(c, used)
+		}
+	}
+}
+
+// words collects the lower-case names in an expression, without function names, types and string constants.
+func words(expr string, into map[string]bool) {
+	for i := 0; i < len(expr); {
+		c := expr[i]
+		switch {
+		case c == '\'' || c == '"':
+			i = skipQuoted(expr, i)
+		case isWordStart(c):
+			end := i
+			for end < len(expr) && (isWordStart(expr[end]) || expr[end] >= '0' && expr[end] <= '9') {
+				end++
+			}
+			word := expr[i:end]
+			if word == "type" && end < len(expr) && expr[end] == ':' {
+				// "(type: decimal(10,2))" closes its own bracket.
+				i = skipType(expr, end)
+				continue
+			}
+			if end >= len(expr) || expr[end] != '(' {
+				into[strings.ToLower(word)] = true
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+}
+
+func isWordStart(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+// skipQuoted returns the index after the string constant at i.
+func skipQuoted(s string, i int) int {
+	quote := s[i]
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case quote:
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// skipType returns the index of the bracket that ends "(type: …)".
+func skipType(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '(', '<':
+			depth++
+		case ')', '>':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return i
+}
+
+func containsFold(list []string, s string) bool {
+	for _, l := range list {
+		if strings.EqualFold(l, s) {
+			return true
+		}
+	}
+	return false
+}
