@@ -158,10 +158,15 @@ func (s *Stream) feedFrame(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// endFrame notes that an opaque message reached the end of its frame.
+// endFrame notes that an opaque message reached the end of its frame. A frame too short for a header that follows it belongs to
+// the message as well.
 func (s *Stream) endFrame() {
-	if s.frame.left == 0 && s.place == inOpaque {
+	switch {
+	case s.frame.left > 0:
+	case s.place == inOpaque:
 		s.place, s.cut = inHeader, true
+		s.head.reset()
+	case s.place == inHeader && s.cut:
 		s.head.reset()
 	}
 }
