@@ -8,7 +8,9 @@ import (
 )
 
 func TestRebase(t *testing.T) {
-	base := func(rows, bytes int64) *Baseline { return &Baseline{Rows: &rows, Bytes: &bytes, At: t0.Add(-time.Hour)} }
+	base := func(rows, bytes int64) *Baseline {
+		return &Baseline{Rows: &rows, Bytes: &bytes, At: t0.Add(-time.Hour)}
+	}
 	now := func(rows, bytes int64, change ...func(*advisor.TableStats)) advisor.TableStats {
 		return table(append([]func(*advisor.TableStats){func(s *advisor.TableStats) { s.Rows, s.TotalSize = &rows, &bytes }}, change...)...)
 	}

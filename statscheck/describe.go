@@ -161,7 +161,7 @@ func (p *describer) storage(c [3]string) error {
 	case "Num Buckets:":
 		n, err := strconv.Atoi(c[1])
 		if err != nil {
-			return fmt.Errorf("Num Buckets: %w", err)
+			return fmt.Errorf("number of buckets: %w", err)
 		}
 		p.stats.Buckets = max(n, 0) // −1 stands for none
 	case "Bucket Columns:":
@@ -179,7 +179,7 @@ func known(s string) (*int64, error) {
 		return nil, err
 	}
 	if n == -1 {
-		return nil, nil //nolint:nilnil // absent is an answer
+		return nil, nil // absent is an answer
 	}
 	return &n, nil
 }

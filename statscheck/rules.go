@@ -54,7 +54,7 @@ func hasBytes(t advisor.TableStats) bool { return t.TotalSize != nil && *t.Total
 // sumOfPartitions: DESCRIBE FORMATTED of a partitioned table prints the sums over its partitions and takes an absent
 // numRows for 0 (org.apache.hadoop.hive.ql.ddl.table.info.desc.DescTableOperation), so that its 0 may mean "unknown".
 func sumOfPartitions(t advisor.TableStats) bool {
-	return t.Partition == "" && t.PartitionsNum != nil
+	return t.Partition == "" && (t.PartitionsNum != nil || len(t.PartitionColumns) > 0)
 }
 
 // checkR1: a row count that cannot be true. Hive's planner takes 0 rows with files for 1 row.
@@ -119,7 +119,7 @@ func checkR2(s Subject) (Staleness, bool) {
 	case !t.BasicAccurate && hasBytes(t):
 		r.Reason = fmt.Sprintf("COLUMN_STATS_ACCURATE lacks BASIC_STATS: numRows %d was not kept by the last write", *t.Rows)
 		if sumOfPartitions(t) {
-			r.Reason = fmt.Sprintf("at least one of %d partitions lacks basic statistics", *t.PartitionsNum)
+			r.Reason = "at least one of the partitions lacks basic statistics"
 		}
 	default:
 		return Staleness{}, false

@@ -155,7 +155,9 @@ func TestColumnStatistics(t *testing.T) {
 			}
 		}
 	}
-	emptied := func(s *advisor.TableStats) { s.Rows, s.TotalSize, s.Files = new(int64(0)), new(int64(0)), new(int64(0)) }
+	emptied := func(s *advisor.TableStats) {
+		s.Rows, s.TotalSize, s.Files = new(int64(0)), new(int64(0)), new(int64(0))
+	}
 	partitioned := func(s *advisor.TableStats) {
 		s.PartitionsNum, s.PartitionColumns = new(int64(3)), []string{"ds"}
 		s.ColumnTypes = append(s.ColumnTypes, advisor.ColumnType{Name: "ds", Type: "string"})
@@ -269,7 +271,9 @@ func TestUncountedWrites(t *testing.T) {
 		"read again since":       {Writes{Uncounted: 1, LastAt: t0.Add(-time.Second)}, nil},
 		"with rows counted, too": {Writes{Uncounted: 2, Rows: 500_000, Counted: 1, LastAt: t0.Add(time.Second)}, []string{"R4 HIGH", "R6 SUSPECT"}},
 	} {
-		t.Run(name, func(t *testing.T) { wantFound(t, Subject{Stats: table(), Writes: c.writes}, DefaultThresholds(), c.want...) })
+		t.Run(name, func(t *testing.T) {
+			wantFound(t, Subject{Stats: table(), Writes: c.writes}, DefaultThresholds(), c.want...)
+		})
 	}
 }
 
@@ -301,7 +305,9 @@ func TestThresholdsPerTable(t *testing.T) {
 func TestRowsLevelIsMonotonic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Subject{
-			Stats:    table(func(s *advisor.TableStats) { s.PartitionsNum = rapid.Ptr(rapid.Int64Range(0, 1000), true).Draw(t, "partitions") }),
+			Stats: table(func(s *advisor.TableStats) {
+				s.PartitionsNum = rapid.Ptr(rapid.Int64Range(0, 1000), true).Draw(t, "partitions")
+			}),
 			Baseline: &Baseline{Rows: rapid.Ptr(rapid.Int64Range(0, math.MaxInt64), true).Draw(t, "n0")},
 			Writes:   Writes{Rows: rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "m"), Partitions: rapid.Int64Range(0, 1000).Draw(t, "touched")},
 		}

@@ -1,0 +1,130 @@
+package statscheck
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func stale(levels ...Level) []Staleness {
+	var out []Staleness
+	for _, l := range levels {
+		out = append(out, Staleness{Rule: R4Rows, Level: l, Reason: "many rows"})
+	}
+	return out
+}
+
+func TestPlan(t *testing.T) {
+	candidates := []Candidate{
+		{Upstream: "one", Table: "db.watched", Staleness: stale(LevelWatch), Joins: 900},
+		{Upstream: "one", Table: "db.b", Staleness: stale(LevelStale), Joins: 5},
+		{Upstream: "one", Table: "db.a", Staleness: stale(LevelStale), Joins: 5},
+		{Upstream: "one", Table: "db.busy", Staleness: stale(LevelStale), Joins: 50},
+		{Upstream: "one", Table: "db.worst", Staleness: stale(LevelWatch, LevelCritical), Joins: 1, Columns: []string{"id"}},
+		{Upstream: "one", Table: "db.cooling", Staleness: stale(LevelCritical), History: []Refresh{ended(RefreshDone, time.Hour)}},
+		{Upstream: "one", Table: "db.open", Staleness: stale(LevelCritical), History: []Refresh{{State: RefreshRequested}}},
+		{Upstream: "one", Table: "db.fine"},
+		{Upstream: "two", Table: "other.t", Staleness: stale(LevelHigh), Columns: []string{"id", "k"}},
+	}
+	for name, c := range map[string]struct {
+		schedule Schedule
+		want     []string
+	}{
+		"all":          {Schedule{}, []string{"db.worst", "other.t", "db.busy", "db.a", "db.b"}},
+		"a few":        {Schedule{MaxTables: 2}, []string{"db.worst", "other.t"}},
+		"one upstream": {Schedule{Upstream: "two"}, []string{"other.t"}},
+		"patterns":     {Schedule{Tables: []string{"other.*", "db.?"}}, []string{"other.t", "db.a", "db.b"}},
+		"no match":     {Schedule{Tables: []string{"none.*"}}, nil},
+		"watched too":  {Schedule{MinLevel: LevelWatch, MaxTables: 9}, []string{"db.worst", "other.t", "db.busy", "db.a", "db.b", "db.watched"}},
+		"only worst":   {Schedule{MinLevel: LevelCritical}, []string{"db.worst"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range Plan(candidates, c.schedule, DefaultPolicy(), t0) {
+				got = append(got, r.Table)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPlannedRefresh(t *testing.T) {
+	found := []Staleness{
+		{Rule: R4Rows, Level: LevelStale, Reason: "rows"},
+		{Rule: R2NoBasic, Level: LevelCritical, Reason: "numRows"},
+	}
+	c := Candidate{Upstream: "one", Table: "db.t", Staleness: found, Columns: []string{"id"}}
+	plan := func(c Candidate, s Schedule) Refresh {
+		t.Helper()
+		s.Name = "nightly"
+		got := Plan([]Candidate{c}, s, DefaultPolicy(), t0)
+		if len(got) != 1 {
+			t.Fatalf("%d refreshes", len(got))
+		}
+		return got[0]
+	}
+	got := plan(c, Schedule{Window: time.Hour})
+	if got.Reason != "R2 CRITICAL: numRows; R4 STALE: rows" || got.RequestedBy != "schedule nightly" || got.State != RefreshRequested {
+		t.Errorf("got %+v", got)
+	}
+	if got.Mode != ModeColumns || !slices.Equal(got.Columns, []string{"id"}) || !got.RequestedAt.Equal(t0) || !got.NotAfter.Equal(t0.Add(time.Hour)) {
+		t.Errorf("got %+v", got)
+	}
+	if got := plan(c, Schedule{Mode: ModeBasic}); got.Mode != ModeBasic || got.Columns != nil || !got.NotAfter.IsZero() {
+		t.Errorf("basic: %+v", got)
+	}
+	c.Columns = nil
+	if got := plan(c, Schedule{}); got.Mode != ModeBasic {
+		t.Errorf("without columns: %+v", got)
+	}
+	for i := range c.Staleness {
+		c.Staleness[i].Partition = "ds=1"
+	}
+	if got := plan(c, Schedule{}); !slices.Equal(got.Partitions, []string{"ds=1"}) {
+		t.Errorf("partitions: %+v", got)
+	}
+	c.Staleness[1].Partition = ""
+	if got := plan(c, Schedule{}); got.Partitions != nil {
+		t.Errorf("the whole table is stale too: %+v", got)
+	}
+}
+
+// No worse table comes after a better one, no table below the level comes at all, and nothing comes twice.
+func TestPlanOrder(t *testing.T) {
+	all := []Level{LevelSuspect, LevelWatch, LevelStale, LevelHigh, LevelCritical}
+	rapid.Check(t, func(t *rapid.T) {
+		var list []Candidate
+		for i, l := range rapid.SliceOfN(rapid.SampledFrom(all), 0, 20).Draw(t, "levels") {
+			list = append(list, Candidate{Table: "db." + string(rune('a'+i)), Staleness: stale(l), Joins: rapid.Int64Range(0, 3).Draw(t, "joins")})
+		}
+		s := Schedule{MinLevel: rapid.SampledFrom(append(all, "")).Draw(t, "min"), MaxTables: rapid.IntRange(0, 5).Draw(t, "max")}
+		byName := map[string]Candidate{}
+		for _, c := range list {
+			byName[c.Table] = c
+		}
+		got := Plan(list, s, DefaultPolicy(), t0)
+		if s.MaxTables > 0 && len(got) > s.MaxTables {
+			t.Fatalf("%d refreshes", len(got))
+		}
+		for i, r := range got {
+			c, ok := byName[r.Table]
+			if !ok {
+				t.Fatalf("%s comes twice or from nowhere", r.Table)
+			}
+			delete(byName, r.Table)
+			if levels[Worst(c.Staleness)] < levels[s.minLevel()] {
+				t.Fatalf("%s is below the level", r.Table)
+			}
+			if i > 0 {
+				before := list[slices.IndexFunc(list, func(c Candidate) bool { return c.Table == got[i-1].Table })]
+				if levels[Worst(before.Staleness)] < levels[Worst(c.Staleness)] {
+					t.Fatalf("%s comes after %s", r.Table, before.Table)
+				}
+			}
+		}
+	})
+}
