@@ -14,6 +14,8 @@ type column struct {
 	table, column string
 	// index is the column's place in the operator's schema before pruning; −1 when the text does not tell.
 	index int
+	// scanned is the number of columns of the table, where a join's input is a scan without a projection.
+	scanned int
 }
 
 // maxTrace bounds how far a column is followed; no plan is that deep.
@@ -299,6 +301,13 @@ func (f *flow) joinOutputs(o *explain.Operator, names []string) (cols []column, 
 	return cols, f.place(cols, carried, 0, 0)
 }
 
+// virtualColumns are how many columns Hive adds to a scan's schema: four since Hive 4 (BLOCK__OFFSET__INSIDE__FILE,
+// INPUT__FILE__NAME, ROW__ID, ROW__IS__DELETED), three before.
+var virtualColumns = [...]int{4, 3}
+
+// mostPruned bounds the columns a schema can have lost at its end.
+const mostPruned = 64
+
 // mappedOutputs reads FORMATTED's "_col5": "1:_col1".
 func (f *flow) mappedOutputs(o *explain.Operator, cols []column, m []explain.Attr) {
 	sides := f.sides[o]
@@ -332,23 +341,27 @@ func (f *flow) place(cols []column, carried [][]column, pos, offset int) bool {
 	if pos >= len(carried) {
 		return false
 	}
-	most := cols[len(cols)-1].index - offset + 1
-	least := 0
-	for _, c := range carried[pos] {
-		least = max(least, c.index+1)
-	}
-	for width := least; width <= max(most, least); width++ {
+	try := func(width int) bool {
 		n := 0
 		for n < len(cols) && cols[n].index < offset+width {
 			n++
 		}
-		if !fill(cols[:n], carried[pos], offset) {
-			if width > least {
-				break
+		return fill(cols[:n], carried[pos], offset) && f.place(cols[n:], carried, pos+1, offset+width)
+	}
+	least := 0
+	for _, c := range carried[pos] {
+		least = max(least, c.index+1, c.scanned)
+	}
+	if least > 0 && carried[pos][0].scanned > 0 {
+		for _, v := range virtualColumns {
+			if try(least + v) {
+				return true
 			}
-			return false
 		}
-		if f.place(cols[n:], carried, pos+1, offset+width) {
+	}
+	most := max(least, min(cols[len(cols)-1].index-offset+1, least+mostPruned))
+	for width := least; width <= most; width++ {
+		if try(width) {
 			return true
 		}
 	}
@@ -386,19 +399,27 @@ func (f *flow) carried(o *explain.Operator, pos int) []column {
 		return nil
 	}
 	in := s.feeds[0]
-	if !isReduceSink(in) {
-		return f.outputs(in)
+	below := in
+	if isReduceSink(in) {
+		below = f.producer(in)
+	}
+	scanned := 0
+	if f.wholeScan(below) {
+		scanned = len(f.outputs(below))
 	}
 	keys, okKeys := in.Attr("key expressions")
 	values, okValues := in.Attr("value expressions")
-	below := f.producer(in)
-	if !okKeys && !okValues {
-		return f.outputs(below) // a user-level plan prints neither
+	if !okKeys && !okValues { // an operator of the join's own vertex, or a shuffle of a user-level plan
+		cols := slices.Clone(f.outputs(below))
+		for i := range cols {
+			cols[i].scanned = scanned
+		}
+		return cols
 	}
 	var cols []column
 	for _, e := range append(explain.Exprs(keys), explain.Exprs(values)...) {
 		c, _ := f.expr(in, e.Text)
-		c.name = e.Text
+		c.name, c.scanned = e.Text, scanned
 		if e.Type != "" {
 			c.typ = e.Type
 		}

@@ -103,6 +103,24 @@ func (f *flow) producer(o *explain.Operator) *explain.Operator {
 	return nil
 }
 
+// original is the reduce sink whose rows another one only passes on. Where a vertex feeds a join twice, Hive lets one
+// edge take a detour through a reducer that adds nothing (SharedWorkOptimizer's concentrators); the join was chosen
+// before. It returns o itself when it is no such sink.
+func (f *flow) original(o *explain.Operator) *explain.Operator {
+	for range maxTrace {
+		p := f.producer(o)
+		if !isReduceSink(o) || p == nil || p.Kind != kindSelect || p.Stats != nil || p.Vertex != o.Vertex {
+			break
+		}
+		from := f.producers(p)
+		if len(from) != 1 || !isReduceSink(from[0]) {
+			break
+		}
+		o = from[0]
+	}
+	return o
+}
+
 // localSinks finds, for each MR stage, the hash tables its local work or an earlier local stage builds, in plan order.
 func (f *flow) localSinks() map[*explain.Stage][]*explain.Operator {
 	byID := map[string]*explain.Stage{}
@@ -392,11 +410,12 @@ func matchKeys(o *explain.Operator, open []int, feeds []feed, order []int, used 
 
 // keyed tells whether a feed is shuffled by the keys a join has at a position.
 func keyed(o *explain.Operator, pos int, fd feed) bool {
-	keys := o.Group("keys")
-	if pos >= len(keys) {
+	var want []explain.Expr // FORMATTED prints no keys at all for a cross product
+	if keys := o.Group("keys"); pos < len(keys) {
+		want = explain.Exprs(keys[pos].Value)
+	} else if len(keys) > 0 {
 		return false
 	}
-	want := explain.Exprs(keys[pos].Value)
 	value, _ := fd.ops[0].Attr("key expressions")
 	got := explain.Exprs(value)
 	if len(want) != len(got) {
