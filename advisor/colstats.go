@@ -49,6 +49,9 @@ func newPropagation(f *flow, tables map[string]TableStats, s *Settings) *propaga
 	return &propagation{flow: f, tables: tables, settings: s, done: map[*explain.Operator]*flowStats{}}
 }
 
+// extended tells whether the plan prints tables and paths, so that their absence means something.
+func (f *flow) extended() bool { return f.plan.Form == explain.FormExtended }
+
 // at returns what an operator hands on; it is never nil.
 func (p *propagation) at(o *explain.Operator) *flowStats {
 	if st, ok := p.done[o]; ok {

@@ -35,9 +35,51 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 			return cast, true
 		}
 	}
+	if c, ok := estimator(below, text); ok {
+		c.typ = strings.ToLower(e.Type)
+		return c, true
+	}
 	// Any other function: no nulls, as many values as its columns combine to.
 	c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: functionValues(below, text)}
 	return c, true
+}
+
+// estimator covers the functions that tell their statistics from their arguments' (StatEstimatorProvider): text functions keep their
+// argument's, conditionals take the worst of their branches. Every argument must have statistics.
+func estimator(below *flowStats, text string) (columnStat, bool) {
+	name, rest, ok := strings.Cut(text, "(")
+	if !ok || !strings.HasSuffix(rest, ")") {
+		return columnStat{}, false
+	}
+	branches := func(int) bool { return true }
+	switch strings.ToLower(name) {
+	case "upper", "ucase", "lower", "lcase", "substr", "substring":
+		branches = func(i int) bool { return i == 0 }
+	case "coalesce":
+	case "if":
+		branches = func(i int) bool { return i > 0 }
+	default:
+		return columnStat{}, false
+	}
+	args := splitTop(rest[:len(rest)-1], ", ")
+	var out columnStat
+	found := false
+	for i, arg := range args {
+		c, ok := expressionStats(below, explain.Expr{Text: strings.TrimSpace(arg)})
+		if !ok {
+			return columnStat{}, false
+		}
+		if !branches(i) {
+			continue
+		}
+		if !found {
+			out, found = c, true
+			continue
+		}
+		out.known = out.known && c.known
+		out.nulls, out.ndv = max(out.nulls, c.nulls), max(out.ndv, c.ndv)
+	}
+	return out, found
 }
 
 // castOf returns the argument of a cast: UDFToLong(x), CAST( x AS decimal(10,2)).

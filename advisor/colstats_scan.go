@@ -6,50 +6,105 @@ import (
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 )
 
-// scan gives the statistics of the columns a scan is asked for (StatsUtils.collectStatistics).
+// scan gives the statistics of the columns a scan is asked for (StatsUtils.collectStatistics). The state the plan prints has the last word:
+// NONE means the planner found none of them, whatever the metastore holds.
 func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []columnStat {
 	table := tableOf(o)
+	if table == "" {
+		return p.unreadScan(o)
+	}
 	t, given := p.tables[table]
 	parts := partitionsRead(o)
+	none := strings.EqualFold(st.Column, "NONE")
 	var out []columnStat
 	anyStats := false
 	for _, c := range p.needed(o) {
+		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column}
 		if containsFold(t.PartitionColumns, c.column) {
-			out = append(out, columnStat{name: c.name, typ: c.typ, table: table, column: c.column, ndv: distinctValues(parts, c.column), known: len(parts) > 0})
+			col.ndv, col.known = distinctValues(parts, c.column), len(parts) > 0
+			if !none {
+				out = append(out, col)
+			}
 			continue
 		}
-		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column}
 		cs, found, asked := p.columnStats(&t, c.column, parts)
 		switch {
+		case none || given && asked && !found:
+			p.makeUp(&col, st.Rows)
 		case found:
 			anyStats = true
-			col.known = cs.Nulls != nil
-			if col.known {
-				col.nulls = *cs.Nulls
-			}
-			switch {
-			case cs.NDV != nil:
-				col.ndv = *cs.NDV
-			case strings.EqualFold(c.typ, "boolean"):
-				col.ndv = booleanValues(&cs)
-			default:
-				col.known = false
-			}
-		case given && asked:
-			col.estimated, col.known = true, true
-			col.nulls = percentOf(st.Rows, p.settings.NullPercent, 0)
-			col.ndv = percentOf(st.Rows, p.settings.NDVPercent, 1)
-			if strings.EqualFold(c.typ, "boolean") {
-				col.ndv = 2
-			}
-		case strings.EqualFold(st.Column, "NONE"):
-			col.estimated, col.known = true, true
-			col.nulls = percentOf(st.Rows, p.settings.NullPercent, 0)
-			col.ndv = percentOf(st.Rows, p.settings.NDVPercent, 1)
+			measured(&col, &cs)
 		}
 		out = append(out, col)
 	}
 	return p.withoutUnmade(out, &t, anyStats)
+}
+
+// unreadScan is a scan whose table the plan does not print: it reads no partition at all, and the planner counts no nulls and no values.
+func (p *propagation) unreadScan(o *explain.Operator) []columnStat {
+	if !p.flow.extended() {
+		return nil
+	}
+	var out []columnStat
+	seen := map[string]bool{}
+	for _, c := range o.Children {
+		p.typedNames(c, func(name, typ string) {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, columnStat{name: name, typ: typ, column: name, known: true})
+			}
+		})
+	}
+	return out
+}
+
+// typedNames yields the plain columns with types in the expressions of the operators that see a scan's columns under their own names.
+func (p *propagation) typedNames(o *explain.Operator, yield func(name, typ string)) {
+	for _, a := range []string{"expressions", "keys", "key expressions", "value expressions"} {
+		list, _ := o.Attr(a)
+		for _, e := range explain.Exprs(list) {
+			if isColumnName(e.Text) && e.Type != "" {
+				yield(e.Text, e.Type)
+			}
+		}
+	}
+	if o.Kind == kindSelect && len(outputNames(o)) > 0 || o.Kind == kindGroupBy || isReduceSink(o) || isJoin(o) {
+		return
+	}
+	for _, c := range o.Children {
+		p.typedNames(c, yield)
+	}
+}
+
+// makeUp is what the planner assumes of a column without statistics.
+func (p *propagation) makeUp(c *columnStat, rows int64) {
+	c.estimated, c.known = true, true
+	c.nulls = percentOf(rows, p.settings.NullPercent, 0)
+	c.ndv = percentOf(rows, p.settings.NDVPercent, 1)
+	if strings.EqualFold(c.typ, "boolean") {
+		c.ndv = 2
+	}
+}
+
+// measured takes a column's statistics as StatsUtils.getColStatistics does: it leaves the distinct values of dates, timestamps and binaries
+// at 0, and the nulls of timestamps with time zone.
+func measured(c *columnStat, cs *ColumnStats) {
+	if cs.Nulls == nil {
+		return
+	}
+	c.known, c.nulls = true, *cs.Nulls
+	switch t := baseType(c.typ); t {
+	case "boolean":
+		c.ndv = booleanValues(cs)
+	case "date", "timestamp", "binary":
+	case "timestamp with local time zone":
+		c.nulls = 0
+	default:
+		c.known = cs.NDV != nil
+		if c.known {
+			c.ndv = *cs.NDV
+		}
+	}
 }
 
 // withoutUnmade drops the made-up statistics the planner does not make up: none at all when estimating is off, and for a partitioned table
@@ -168,8 +223,6 @@ func (p *propagation) needed(o *explain.Operator) []column {
 		return nil
 	}
 	used := map[string]bool{}
-	filter, _ := o.Attr("filterExpr")
-	words(filter, used)
 	p.usedAbove(o, used)
 	var out []column
 	for _, c := range all {
@@ -183,22 +236,37 @@ func (p *propagation) needed(o *explain.Operator) []column {
 // usedAbove collects the names in the expressions of the operators that see a scan's columns under their own names.
 func (p *propagation) usedAbove(o *explain.Operator, used map[string]bool) {
 	for _, c := range o.Children {
+		if isJoin(c) || c.Kind == kindDummyStore {
+			p.usedByJoin(c, o, used)
+			continue
+		}
 		for _, a := range []string{"predicate", "expressions", "keys", "aggregations", "key expressions", "value expressions", "Map-reduce partition columns"} {
 			if v, ok := c.Attr(a); ok {
 				words(v, used)
 			}
 		}
-		switch {
-		case isJoin(c):
-			for _, a := range c.Group("keys") {
-				words(a.Value, used)
+		if c.Kind == kindSelect && len(outputNames(c)) > 0 || c.Kind == kindGroupBy || isReduceSink(c) {
+			continue
+		}
+		p.usedAbove(c, used)
+	}
+}
+
+// usedByJoin collects what a join uses of the side an operator streams into it, directly or through a Dummy Store.
+func (p *propagation) usedByJoin(c, from *explain.Operator, used map[string]bool) {
+	for _, j := range p.flow.joins {
+		for pos, s := range p.flow.sides[j] {
+			if len(s.feeds) != 1 || (s.feeds[0] != c && (s.feeds[0] != from || j != c)) {
+				continue
 			}
-			for _, out := range p.flow.outputs(c) {
-				used[strings.ToLower(out.column)] = true
+			for _, k := range p.flow.keys(j, pos) {
+				words(k.Expr, used)
 			}
-		case c.Kind == kindSelect && len(outputNames(c)) > 0, c.Kind == kindGroupBy, isReduceSink(c):
-		default:
-			p.usedAbove(c, used)
+			for _, src := range p.outputSources(j) {
+				if src.pos == pos {
+					used[strings.ToLower(src.name)] = true
+				}
+			}
 		}
 	}
 }
