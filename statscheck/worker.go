@@ -2,6 +2,7 @@ package statscheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/rs/zerolog"
 )
+
+// ErrInterrupted is the Error of a refresh that goes back to the queue.
+var ErrInterrupted = errors.New("interrupted: the proxy is shutting down")
 
 // Queue holds refresh requests. It is the store's, over Postgres.
 type Queue interface {
