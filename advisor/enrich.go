@@ -114,10 +114,15 @@ func (p *propagation) inputColumns(in *Input, side side) {
 		columns = append(columns, col)
 	}
 	in.Columns = columns
+	// A shuffle names its keys only when its input has column statistics; the planner looks them up under that name.
+	named := st.scaled
+	if below := p.flow.producer(feed); below != nil && isReduceSink(feed) {
+		named = p.at(below).scaled
+	}
 	for i := range in.Keys {
 		in.Keys[i].NDV, in.Keys[i].Nulls = nil, nil
-		if !st.scaled {
-			continue // the planner finds no statistics under the key's name
+		if !named {
+			continue
 		}
 		if c := p.keyStats(in, side, st, i); c != nil && c.known {
 			ndv, nulls := c.ndv, c.nulls

@@ -31,6 +31,10 @@ func expectedDistinct(n, rows int64) int64 {
 	if miss == 1 {
 		return rows // beyond what a double resolves
 	}
-	expected := values * (1 - math.Pow(miss, float64(rows)))
+	if rows <= 0 {
+		return 0
+	}
+	// miss^rows, accurate to the last place near 1, where every bit counts: miss − 1 is exact.
+	expected := values * (1 - math.Exp(float64(rows)*math.Log1p(miss-1)))
 	return min(toInt(math.Floor(expected+0.5)), rows)
 }

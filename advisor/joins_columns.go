@@ -171,7 +171,7 @@ func isColumnName(text string) bool {
 // lookup finds a column by name in an operator's output. The columns of a scan whose table is not printed are taken by
 // their word.
 func (f *flow) lookup(o *explain.Operator, name string) (column, bool) {
-	if o == nil {
+	if o == nil || !isColumnName(name) {
 		return column{}, false
 	}
 	for _, c := range f.outputs(o) {
@@ -513,7 +513,8 @@ func sourceOf(o *explain.Operator) *explain.Source {
 			scans++
 		}
 	}
-	if scans != 1 || len(sources) == 0 {
+	// Two scans of one table share a path, printed under one alias. A scan of one row may be one that reads no partition.
+	if len(sources) == 0 || scans != 1 && (scans == 0 || stats(o).Rows <= 1) {
 		return nil
 	}
 	for i := range sources { // partitions of one table

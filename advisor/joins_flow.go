@@ -90,9 +90,24 @@ func (f *flow) producers(o *explain.Operator) []*explain.Operator {
 		return o.Inputs
 	}
 	if o.Parent != nil {
+		if sink := f.inserted(o); sink != nil {
+			return f.producers(sink)
+		}
 		return []*explain.Operator{o.Parent}
 	}
 	return f.above[o]
+}
+
+// inserted returns the first of two reduce sinks where Hive has put a second one behind it after choosing the joins, to
+// part two edges between the same vertices (ParallelEdgeFixer): a projection without statistics stands between them.
+func (f *flow) inserted(o *explain.Operator) *explain.Operator {
+	if !isReduceSink(o) || o.Parent.Kind != kindSelect || o.Parent.Stats != nil || o.Parent.Parent != nil {
+		return nil
+	}
+	if from := f.above[o.Parent]; len(from) == 1 && isReduceSink(from[0]) && from[0].Stats != nil {
+		return from[0]
+	}
+	return nil
 }
 
 // producer is the one operator whose rows an operator reads; nil when there is none or there are several of them.

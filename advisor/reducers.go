@@ -5,6 +5,9 @@ import "math"
 // reducersFor is the number of reducers of the join's stage, the divisor of a dynamically partitioned hash join
 // (SetReducerParallelism, Utilities.estimateReducers).
 func reducersFor(j *Join, s *Settings) int64 {
+	if isCross(j) {
+		return 1 // rows without a key have one place to go
+	}
 	if s.FixedReducers > 0 {
 		return s.FixedReducers
 	}
