@@ -45,8 +45,9 @@ func TestWalkerBounds(t *testing.T) {
 			var w walker
 			w.start(limit)
 			n, done, err := w.feed(tc.body)
-			if want := new(lengthError); tc.want == error(length) {
-				if !errors.As(err, &want) {
+			var length *lengthError
+			if errors.As(tc.want, &length) {
+				if !errors.As(err, &length) {
 					t.Errorf("error %v", err)
 				}
 				return
