@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	goflag "flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
@@ -18,6 +20,7 @@ import (
 // plannedCase is a query, what the metastore says of its tables, the settings, and what the real planner of Hive 4.0.1 made of it.
 type plannedCase struct {
 	ID       string                  `json:"id"`
+	Scenario string                  `json:"scenario"`
 	Settings map[string]string       `json:"settings"`
 	Tables   map[string]plannedTable `json:"tables"`
 	Extended string                  `json:"explain_extended"`
@@ -113,16 +116,7 @@ func columnStats(from map[string]plannedColumn, all []ColumnType) (map[string]Co
 	return out, read
 }
 
-func shortName(full string) string { return full[max(0, indexByte(full, '.')+1):] }
-
-func indexByte(s string, b byte) int {
-	for i := range len(s) {
-		if s[i] == b {
-			return i
-		}
-	}
-	return -1
-}
+func shortName(full string) string { return full[strings.IndexByte(full, '.')+1:] }
 
 func number(text string) *int64 {
 	var n int64
@@ -316,6 +310,162 @@ func (c *plannedCase) joinsOf(t testing.TB) []Join {
 	return joins
 }
 
+var updateCases = goflag.Bool("update-cases", false, "choose testdata/cases.jsonl.gz anew from the shared cases")
+
+const regressionCases = "testdata/cases.jsonl.gz"
+
+// TestRegressionCases holds the simulation to what it reached: every chosen case agrees in strategy, big table, budget and every size.
+func TestRegressionCases(t *testing.T) {
+	if *updateCases {
+		writeCases(t, chooseCases(sharedOracle(t), 520))
+	}
+	f := newFidelity(t)
+	for _, c := range readCases(t, regressionCases) {
+		joins := c.joinsOf(t)
+		s := NewSettings(c.Settings)
+		EnrichFor(joins, c.stats(joins), &s)
+		for i := range joins {
+			d := decide(&joins[i], &s, false)
+			f.compare(&c, i, &joins[i], &d)
+		}
+		checkWitness(t, &c, joins)
+	}
+	f.log()
+	if f.joins == 0 || f.strategy != f.joins || f.big != f.joins || f.size != f.inputs || f.partialSize != f.partial || f.budget[0] != f.budget[1] {
+		t.Error("the simulation departs from the planner")
+	}
+}
+
+// checkWitness compares what the planner logged with what its plan shows.
+func checkWitness(t *testing.T, c *plannedCase, joins []Join) {
+	t.Helper()
+	w := ParseWitness(c.Log)
+	if len(w.Joins) != len(c.Truth) {
+		t.Errorf("%s: %d decisions in the log, %d joins", c.ID, len(w.Joins), len(c.Truth))
+		return
+	}
+	matched := w.Attach(joins)
+	for i, m := range matched {
+		want := c.Truth[i]
+		if m == nil {
+			if len(want.Inputs) > 0 && unique(c.Truth) {
+				t.Errorf("%s join %d: no decision matched", c.ID, i)
+			}
+			continue
+		}
+		if m.Strategy != want.Strategy || m.Budget != want.Budget {
+			t.Errorf("%s join %d: the log says %s under %d, the plan %s under %d", c.ID, i, m.Strategy, m.Budget, want.Strategy, want.Budget)
+		}
+		for _, in := range want.Inputs {
+			if got := joins[i].Inputs[in.Pos].OnlineDataSize; got == nil || *got != in.OnlineSize {
+				t.Errorf("%s join %d input %d: witnessed size %v, want %d", c.ID, i, in.Pos, got, in.OnlineSize)
+			}
+		}
+	}
+}
+
+// unique: no two joins of the case could be taken for each other.
+func unique(truth []plannedJoin) bool { return len(truth) == 1 }
+
+// chooseCases takes cases in turn from each group of equal strategies, scenario and features, so that rare ones are not lost.
+func chooseCases(all []plannedCase, n int) []plannedCase {
+	groups := map[string][]plannedCase{}
+	for _, c := range all {
+		if len(c.Truth) > 0 && agreesWithPlanner(&c) {
+			key := c.group()
+			groups[key] = append(groups[key], c)
+		}
+	}
+	var chosen []plannedCase
+	for round := 0; len(chosen) < n; round++ {
+		before := len(chosen)
+		for _, key := range slices.Sorted(maps.Keys(groups)) {
+			if round < len(groups[key]) && len(chosen) < n {
+				chosen = append(chosen, groups[key][round])
+			}
+		}
+		if len(chosen) == before {
+			break
+		}
+	}
+	return chosen
+}
+
+func (c *plannedCase) group() string {
+	key := c.Scenario
+	for _, j := range c.Truth {
+		states := map[string]bool{}
+		for _, in := range j.Inputs {
+			states[in.ColumnStats] = true
+		}
+		key += fmt.Sprint(" ", j.Strategy, len(j.Inputs), slices.Sorted(maps.Keys(states)))
+	}
+	if c.Settings["hive.vectorized.execution.mapjoin.native.fast.hashtable.enabled"] == "true" {
+		key += " fast"
+	}
+	return key
+}
+
+func agreesWithPlanner(c *plannedCase) bool {
+	p, err := explain.Parse(c.Extended)
+	if err != nil {
+		return false
+	}
+	joins := Joins(p)
+	if len(joins) != len(c.Truth) {
+		return false
+	}
+	s := NewSettings(c.Settings)
+	EnrichFor(joins, c.stats(joins), &s)
+	for i := range joins {
+		d := decide(&joins[i], &s, false)
+		if d.Strategy != c.Truth[i].Strategy {
+			return false
+		}
+	}
+	return true
+}
+
+func writeCases(t *testing.T, cases []plannedCase) {
+	t.Helper()
+	if err := os.MkdirAll("testdata", 0o750); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(regressionCases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zw, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		c.Log = slices.DeleteFunc(c.Log, func(line string) bool { return !strings.Contains(line, "ConvertJoinMapJoin: ") })
+		line, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := zw.Write(append(line, '\n')); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOracleWitness reads the planner's own log of every case.
+func TestOracleWitness(t *testing.T) {
+	for _, c := range sharedOracle(t) {
+		if len(c.Truth) > 0 {
+			checkWitness(t, &c, c.joinsOf(t))
+		}
+	}
+}
+
 // TestOracleStrategy checks the order of attempts apart from the estimates: sizes are the planner's own.
 func TestOracleStrategy(t *testing.T) {
 	f := newFidelity(t)
@@ -327,8 +477,8 @@ func TestOracleStrategy(t *testing.T) {
 		if joins == nil {
 			continue
 		}
-		Enrich(joins, c.stats(joins))
 		s := NewSettings(c.Settings)
+		EnrichFor(joins, c.stats(joins), &s)
 		for i := range joins {
 			for _, in := range c.Truth[i].Inputs {
 				size := in.OnlineSize
@@ -366,8 +516,8 @@ func TestOracleEndToEnd(t *testing.T) {
 		if joins == nil {
 			continue
 		}
-		Enrich(joins, c.stats(joins))
 		s := NewSettings(c.Settings)
+		EnrichFor(joins, c.stats(joins), &s)
 		for i := range joins {
 			d := decide(&joins[i], &s, false)
 			f.compare(&c, i, &joins[i], &d)
