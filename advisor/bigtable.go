@@ -100,7 +100,7 @@ func (c *choosing) convert(a conversion) outcome {
 	var total int64
 	for pos := range j.Inputs {
 		if j.Inputs[pos].Rows < 0 {
-			return outcome{big: -1, failed: step{check: checkStatistics, pos: int16(pos)}} //nolint:gosec // a position
+			return outcome{big: -1, failed: step{check: checkStatistics, pos: int16(pos)}}
 		}
 		size := c.size(pos)
 		tooBig := false

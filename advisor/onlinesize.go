@@ -101,7 +101,7 @@ func addSaturating(a, b int64) int64 {
 
 // mulSaturating multiplies and stops at the largest number.
 func mulSaturating(a, b int64) int64 {
-	hi, lo := bits.Mul64(uint64(abs64(a)), uint64(abs64(b)))
+	hi, lo := bits.Mul64(uint64(abs64(a)), uint64(abs64(b))) //nolint:gosec // magnitudes, also of the smallest number
 	if hi != 0 || lo > math.MaxInt64 {
 		return math.MaxInt64
 	}

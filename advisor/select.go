@@ -49,6 +49,7 @@ func (st *step) attempt(j *Join) Attempt {
 		a.Note = inputName(j, int(st.pos))
 	case checkNetwork:
 		a.Note = count(st.divisor, "node")
+	default:
 	}
 	if st.divisor > 1 && st.check != checkNetwork {
 		if a.Note != "" {

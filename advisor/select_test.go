@@ -126,7 +126,8 @@ func TestOnlineSize(t *testing.T) {
 		{
 			"no column statistics at all",
 			Input{Rows: 1000, DataSize: 500 * kb, Columns: []Column{{Type: "string", HasStats: true, Nulls: &none}}},
-			[]string{"hive.stats.fetch.column.stats", "false"}, false, 500*kb + 12*1000 + 8*2048,
+			[]string{"hive.stats.fetch.column.stats", "false"},
+			false, 500*kb + 12*1000 + 8*2048,
 		},
 	} {
 		s := settings(c.pairs...)
@@ -154,33 +155,44 @@ func TestOneJoinFourOutcomes(t *testing.T) {
 		words []string
 	}{
 		{
-			"not bucketed, DPHJ off", joinOf(Inner, orders, customers), []string{budgetName, "1000000000"}, MergeJoin,
+			"not bucketed, DPHJ off", joinOf(Inner, orders, customers),
+			[]string{budgetName, "1000000000"},
+			MergeJoin,
 			[]string{"d.customers needs 2.4 GB of hash table, the budget is 1 GB", "is not bucketed", "dynamic.partition.hashjoin is off"},
 		},
 		{
 			"not bucketed, DPHJ on, 400 reducers", joinOf(Inner, orders, customers),
-			[]string{budgetName, "1000000000", dphjName, "true", "hive.exec.reducers.bytes.per.reducer", grouping(reducers)}, DPHJ,
+			[]string{budgetName, "1000000000", dphjName, "true", "hive.exec.reducers.bytes.per.reducer", grouping(reducers)},
+			DPHJ,
 			[]string{"6 MB", "400 reducers"},
 		},
 		{
 			"64 buckets", joinOf(Inner, bucketed(orders, 64, "customer_id"), bucketed(customers, 64, "customer_id")),
-			[]string{budgetName, "1000000000"}, BucketMapJoin, []string{"37.5 MB", "64 buckets"},
+			[]string{budgetName, "1000000000"},
+			BucketMapJoin,
+			[]string{"37.5 MB", "64 buckets"},
 		},
 		{
-			"filtered to one country", joinOf(Inner, orders, sized("customers", 300*mb, 4_000_000)), []string{budgetName, "1000000000"}, MapJoin,
+			"filtered to one country", joinOf(Inner, orders, sized("customers", 300*mb, 4_000_000)),
+			[]string{budgetName, "1000000000"},
+			MapJoin,
 			[]string{"300 MB", "1 GB"},
 		},
 		{
 			"25 million keys under the shuffle limit", joinOf(Inner, sized("fact", 6*gb, 200_000_000), keyNDV(sized("keys", 400*mb, 25_000_000), 25_000_000)),
-			[]string{budgetName, "1000000000"}, MergeJoin, []string{"25,000,000", "21,000,000"},
+			[]string{budgetName, "1000000000"},
+			MergeJoin,
+			[]string{"25,000,000", "21,000,000"},
 		},
 		{
 			"25 million keys, DPHJ on", joinOf(Inner, sized("fact", 6*gb, 200_000_000), keyNDV(sized("keys", 400*mb, 25_000_000), 25_000_000)),
-			[]string{budgetName, "1000000000", dphjName, "true"}, DPHJ, nil,
+			[]string{budgetName, "1000000000", dphjName, "true"},
+			DPHJ, nil,
 		},
 		{
 			"25 million keys above the shuffle limit", joinOf(Inner, sized("fact", 10*gb+1, 200_000_000), keyNDV(sized("keys", 400*mb, 25_000_000), 25_000_000)),
-			[]string{budgetName, "1000000000"}, MapJoin, nil,
+			[]string{budgetName, "1000000000"},
+			MapJoin, nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -328,7 +340,8 @@ func TestLayouts(t *testing.T) {
 		{"an external side", joinOf(Inner, bucketed(big, 8, "customer_id"), external(small)), nil, MergeJoin, -1},
 		{
 			"an external side, allowed", joinOf(Inner, bucketed(big, 8, "customer_id"), external(small)),
-			[]string{"hive.disable.unsafe.external.table.operations", "false"}, BucketMapJoin, 0,
+			[]string{"hive.disable.unsafe.external.table.operations", "false"},
+			BucketMapJoin, 0,
 		},
 		{"bucketed and sorted, too big for a map join", joinOf(Inner, sorted(big, 8, "customer_id"), sorted(medium, 4, "customer_id")), nil, SMB, 0},
 		{"a map join is preferred to sort-merge", joinOf(Inner, sorted(big, 2, "customer_id"), sorted(sized("tiny", mb, 10), 2, "customer_id")), nil, BucketMapJoin, 0},
@@ -338,7 +351,8 @@ func TestLayouts(t *testing.T) {
 		{"both sides shuffled", joinOf(Inner, shuffled(sorted(big, 8, "customer_id")), shuffled(sorted(medium, 8, "customer_id"))), nil, SMB, 0},
 		{
 			"both sides shuffled, reduce side off", joinOf(Inner, shuffled(sorted(big, 8, "customer_id")), shuffled(sorted(medium, 8, "customer_id"))),
-			[]string{"hive.auto.convert.sortmerge.join.reduce.side", "false"}, MergeJoin, -1,
+			[]string{"hive.auto.convert.sortmerge.join.reduce.side", "false"},
+			MergeJoin, -1,
 		},
 		{"auto convert off leaves sort-merge", joinOf(Inner, sorted(big, 8, "customer_id"), sorted(medium, 8, "customer_id")), []string{"hive.auto.convert.join", "false"}, SMB, 0},
 		{"right join streams the right", joinOf(RightOuter, sorted(big, 8, "customer_id"), sorted(medium, 8, "customer_id")), nil, SMB, 1},
