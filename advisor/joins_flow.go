@@ -177,7 +177,8 @@ func (f *flow) connect(v *explain.Vertex, feeds []feed, local []*explain.Operato
 			if o.Kind == kindMapJoin {
 				f.smallSides(o, sides, feeds, used)
 				if local != nil {
-					localSides(o, sides, local)
+					local = localSides(o, sides, local)
+					break
 				}
 			}
 			if o.Parent != nil {
@@ -219,20 +220,31 @@ func (f *flow) smallSides(o *explain.Operator, sides []side, feeds []feed, used 
 	}
 }
 
-// localSides places the hash tables of an MR map join. Each sink builds the tables of one alias; their order is that of
-// the positions without the streamed one, unless only another order has the key's columns.
-func localSides(o *explain.Operator, sides []side, sinks []*explain.Operator) {
-	big, known := o.Attr("Position of Big Table")
-	for pos := range sides {
-		if known && strconv.Itoa(pos) == big || sides[pos].feeds != nil || len(sinks) == 0 {
-			continue
+// localSides places the inputs of an MR map join: its parent streams, the sinks of the local work with the join's keys
+// build the hash tables of the other positions. It returns the sinks left.
+func localSides(o *explain.Operator, sides []side, sinks []*explain.Operator) []*explain.Operator {
+	big, told := 0, false
+	if v, ok := o.Attr("Position of Big Table"); ok {
+		if n, err := strconv.Atoi(v); err == nil {
+			big, told = n, true
 		}
-		if !known && len(sides)-pos > len(sinks) {
-			continue
-		}
-		sides[pos] = side{feeds: sinks[:1], from: sinks[0].Vertex.Name, small: true}
-		sinks = sinks[1:]
 	}
+	for pos := range sides {
+		if pos == big && o.Parent != nil {
+			sides[pos] = side{feeds: []*explain.Operator{o.Parent}, from: o.Vertex.Name, guessed: !told}
+			continue
+		}
+		at := slices.IndexFunc(sinks, func(sink *explain.Operator) bool {
+			return slices.EqualFunc(o.Group("keys"), sink.Group("keys"), func(a, b explain.Attr) bool {
+				return a.Name == b.Name && a.Value == b.Value
+			})
+		})
+		if at >= 0 {
+			sides[pos] = side{feeds: []*explain.Operator{sinks[at]}, from: sinks[at].Vertex.Name, small: true, guessed: !told}
+			sinks = slices.Concat(sinks[:at], sinks[at+1:])
+		}
+	}
+	return sinks
 }
 
 // ownSide places the operator of the join's own vertex at the position no other vertex brings.

@@ -21,22 +21,9 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 	if len(s.feeds) == 0 {
 		return in
 	}
-	for i, feed := range s.feeds {
-		st := f.estimate(feed)
-		if st == nil {
-			in.Rows, in.DataSize = -1, -1
-			break
-		}
-		if i == 0 {
-			in.Rows, in.DataSize = st.Rows, st.DataSize
-			in.BasicStats, in.ColumnStats = st.Basic, st.Column
-			continue
-		}
-		in.Rows = addCount(in.Rows, st.Rows)
-		in.DataSize = addCount(in.DataSize, st.DataSize)
-		in.BasicStats = worseState(in.BasicStats, st.Basic)
-		in.ColumnStats = worseState(in.ColumnStats, st.Column)
-	}
+	st := f.unionEstimate(s.feeds)
+	in.Rows, in.DataSize = st.Rows, st.DataSize
+	in.BasicStats, in.ColumnStats = st.Basic, st.Column
 	in.CumulativeRows = f.inputCumulative(s)
 	scans := f.scans(s.feeds[0])
 	for _, feed := range s.feeds[1:] {
@@ -67,6 +54,39 @@ func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
 		}
 	}
 	return o.Stats
+}
+
+// unionEstimate is the estimate of what feeds one input. The members of a union are joined before the shuffle when Hive
+// decides; afterwards each runs its own copy of the shuffle, which still prints the estimate of the whole union.
+func (f *flow) unionEstimate(feeds []*explain.Operator) *explain.Statistics {
+	if f.sameEstimate(feeds) {
+		if st := f.estimate(feeds[0]); st != nil {
+			return st
+		}
+		return noStats
+	}
+	sum := *f.estimate(feeds[0])
+	for _, feed := range feeds[1:] {
+		st := f.estimate(feed)
+		sum.Rows, sum.DataSize = addCount(sum.Rows, st.Rows), addCount(sum.DataSize, st.DataSize)
+		sum.Basic, sum.Column = worseState(sum.Basic, st.Basic), worseState(sum.Column, st.Column)
+	}
+	return &sum
+}
+
+// sameEstimate tells whether operators print one and the same estimate; true when one of them prints none.
+func (f *flow) sameEstimate(ops []*explain.Operator) bool {
+	first := f.estimate(ops[0])
+	for _, o := range ops {
+		st := f.estimate(o)
+		if first == nil || st == nil {
+			return true
+		}
+		if *st != *first {
+			return false
+		}
+	}
+	return true
 }
 
 // addCount adds estimates; an unknown one makes the sum unknown.
@@ -131,7 +151,11 @@ func (f *flow) inputColumns(o *explain.Operator, pos int) []column {
 	}
 	var used []column
 	for _, k := range f.keys(o, pos) {
-		if c, ok := f.lookup(feed, k.Expr); ok && !hasColumn(used, c.name) {
+		c, ok := f.lookup(feed, k.Expr)
+		if !ok {
+			c = column{name: k.Expr, typ: k.Type, index: -1}
+		}
+		if !hasColumn(used, c.name) {
 			used = append(used, c)
 		}
 	}
@@ -178,58 +202,4 @@ func (f *flow) scans(o *explain.Operator) []*explain.Operator {
 	}
 	visit(o)
 	return scans
-}
-
-// inputCumulative is the row count by which Hive chooses the big table: the sum of the estimates from the scans up to
-// the input's reduce sink (ConvertJoinMapJoin.computeCumulativeCardinality). Where the join has removed the sink, it
-// counts as its input does. −1: some operator has no estimate.
-func (f *flow) inputCumulative(s side) int64 {
-	total := int64(0)
-	rows := int64(0)
-	for _, feed := range s.feeds {
-		feed = f.original(feed)
-		if isReduceSink(feed) && len(s.feeds) == 1 {
-			return f.cumulative(feed, map[*explain.Operator]int64{})
-		}
-		below := feed
-		if feed.Kind == kindDummyStore || isReduceSink(feed) {
-			below = f.producer(feed)
-		}
-		if below == nil {
-			return -1
-		}
-		total = addCount(total, f.cumulative(below, map[*explain.Operator]int64{}))
-		rows = addCount(rows, stats(below).Rows)
-	}
-	total = addCount(total, rows) // the reduce sink
-	if len(s.feeds) > 1 {
-		total = addCount(total, rows) // the union
-	}
-	return total
-}
-
-// cumulative sums the estimates of an operator and all below it; of a join's inputs the largest counts. Operators that
-// Hive adds after its choice of joins are left out. −1: unknown.
-func (f *flow) cumulative(o *explain.Operator, memo map[*explain.Operator]int64) int64 {
-	if n, ok := memo[o]; ok {
-		return n
-	}
-	memo[o] = -1 // a cycle ends here
-	total := int64(0)
-	for _, p := range f.producers(o) {
-		n := f.cumulative(f.original(p), memo)
-		if n == -1 {
-			return -1
-		}
-		if isJoin(o) {
-			total = max(total, n)
-		} else {
-			total += n
-		}
-	}
-	if o.Kind != "Top N Key Operator" {
-		total = addCount(total, stats(o).Rows)
-	}
-	memo[o] = total
-	return total
 }

@@ -59,7 +59,9 @@ func (f *flow) keysAgree(o *explain.Operator, pos int, s side) bool {
 		return true
 	}
 	in := s.feeds[0]
-	if isReduceSink(in) {
+	if in.Kind == kindHashSink {
+		in = f.producer(in)
+	} else if isReduceSink(in) {
 		return keyed(o, pos, feed{ops: s.feeds}) && mapAgrees(o, pos, in)
 	}
 	keys := o.Group("keys")

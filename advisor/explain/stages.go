@@ -144,7 +144,7 @@ func engineOf(stages []*Stage) Engine {
 			return EngineTez
 		case "Spark":
 			return EngineSpark
-		case "Map Reduce", "Map Reduce Local Work":
+		case "Map Reduce", localWork:
 			engine = EngineMR
 		}
 	}
@@ -164,6 +164,9 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// localWork builds the hash tables of map joins on MR and Spark.
+const localWork = "Map Reduce Local Work"
 
 // builder turns lines into the parts of a plan.
 type builder struct {
@@ -188,7 +191,7 @@ func (b *builder) stage(s *Stage, n *node) error {
 			}
 		case "Map Reduce":
 			b.mapReduce(s, k)
-		case "Map Reduce Local Work":
+		case localWork:
 			b.localWork(s, k)
 		case "Fetch Operator":
 			b.fetch(s, k)

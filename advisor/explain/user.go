@@ -61,6 +61,7 @@ type userReader struct {
 	byID     map[string]*Operator
 	sinks    []*Operator
 	pending  []reference
+	spark    bool
 }
 
 // reference is an input printed as "Please refer to the previous Select Operator [SEL_4]".
@@ -110,8 +111,10 @@ func (u *userReader) stageLines(s *Stage, kids []*node) {
 				u.sinks = append(u.sinks, u.newUnion(v, k))
 				i += u.inputsBeside(u.sinks[len(u.sinks)-1], kids[i+1:])
 			}
-		case k.text == "Map Reduce Local Work",
-			v == nil && isOperatorText(k.text) && !strings.Contains(k.text, " ["):
+		case k.text == localWork:
+			u.spark = true // Hive prints no user-level plans of MR
+			u.stageLines(s, k.kids)
+		case v == nil && isOperatorText(k.text) && !strings.Contains(k.text, " ["):
 			// The stage's task: "Fetch Operator", "Move Operator", "Dependency Collection{}".
 			if s.Kind == "" {
 				s.Kind = strings.TrimSuffix(k.text, "{}")
@@ -203,6 +206,7 @@ func (u *userReader) operator(n *node, v *Vertex, consumer *Operator) *Operator 
 	if kind, id, stats, ok := splitUserOperator(o.Kind); ok {
 		o.Kind, o.ID = kind, id
 		o.Stats = parseUserStatistics(stats)
+		u.spark = u.spark || kind == "Sorted Merge Bucket Map Join Operator" // Tez has none
 	}
 	if old := u.byID[o.ID]; old != nil && o.ID != "" && len(n.kids) == 0 {
 		o = old // printed before with all that feeds it
@@ -277,18 +281,40 @@ func (u *userReader) edge(o *Operator, n *node) {
 		u.union(o, v, n)
 		return
 	}
+	feeding := feedingOperator(n.kids)
 	for i := 0; i < len(n.kids); i++ {
 		k := n.kids[i]
 		switch {
 		case strings.HasPrefix(k.text, refer):
 			u.referTo(o, k.text[len(refer):])
 		case isOperatorText(k.text):
-			in := u.operator(k, v, o)
+			consumer := o
+			if i != feeding {
+				consumer = nil // what else the vertex writes: files, pruning events
+			}
+			in := u.operator(k, v, consumer)
 			i += u.inputsBeside(in, n.kids[i+1:])
 		default:
 			v.Attrs = append(v.Attrs, k.attr())
 		}
 	}
+}
+
+// feedingOperator is the index of the operator that writes to the edge it is printed below: the first reduce sink, or
+// the first operator.
+func feedingOperator(kids []*node) int {
+	first := -1
+	for i, k := range kids {
+		if _, id, _, ok := splitUserOperator(k.text); ok {
+			if strings.HasPrefix(id, "RS_") {
+				return i
+			}
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	return max(first, 0)
 }
 
 // newUnion makes the operator that stands for a union vertex. Join conditions name it by its vertex ("Union 18._col0").
@@ -398,6 +424,9 @@ func (s *Stage) addEdge(e Edge) {
 
 // engine tells Spark from Tez by the edges; Hive prints no other engine's plan at user level.
 func (u *userReader) engine() Engine {
+	if u.spark {
+		return EngineSpark
+	}
 	engine := EngineNone
 	for _, s := range u.plan.Stages {
 		if len(s.Vertices) > 0 {
