@@ -429,7 +429,8 @@ func TestExpectedDistinct(t *testing.T) {
 }
 
 func TestReducers(t *testing.T) {
-	j := joinOf(Inner, Input{DataSize: 256 * mb}, Input{DataSize: 1})
+	key := []Key{{Expr: "_col0", Type: "int"}}
+	j := joinOf(Inner, Input{DataSize: 256 * mb, Keys: key}, Input{DataSize: 1, Keys: key})
 	for _, c := range []struct {
 		pairs []string
 		want  int64
@@ -444,6 +445,11 @@ func TestReducers(t *testing.T) {
 		if got := reducersFor(&j, &s); got != c.want {
 			t.Errorf("%v: %d, want %d", c.pairs, got, c.want)
 		}
+	}
+	cross := joinOf(Inner, Input{DataSize: 256 * mb}, Input{DataSize: 1})
+	s := settings("mapreduce.job.reduces", "7")
+	if got := reducersFor(&cross, &s); got != 1 {
+		t.Errorf("rows without a key go to one reducer, got %d", got)
 	}
 }
 
