@@ -1,0 +1,257 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/beltran/gohive"
+	"github.com/beltran/gohive/hiveserver"
+)
+
+// Session is a session of our own on a connection of its own, over gohive. It is safe for concurrent use, one statement
+// at a time. A transport error ends it for good.
+type Session struct {
+	config Config
+	socket *socket
+	hive   *gohive.Connection
+	grace  time.Duration // Grace, shorter in tests
+	turn   chan struct{} // holds one value while nobody uses the session
+	broken bool          // guarded by turn: closed, or a transport error was seen
+}
+
+// Open connects, logs in and opens a session with the given Hive settings, such as "hive.execution.engine": "tez". Keys
+// are sent as they are, as gohive does: HiveServer2 reads them like those of a JDBC URL ("set:hiveconf:key",
+// "use:database").
+func Open(ctx context.Context, c Config, hiveConf map[string]string) (*Session, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("connect to HiveServer2: %w", err)
+	}
+	c = c.withDefaults()
+	s := &Session{config: c, grace: Grace, turn: make(chan struct{}, 1)}
+	if err := s.connect(ctx, hiveConf); err != nil {
+		return nil, s.wrap(fmt.Sprintf("open session as %q", c.User), err)
+	}
+	s.turn <- struct{}{}
+	return s, nil
+}
+
+// connect opens the session. gohive takes a refused OpenSession for an open session, so the session is used once.
+func (s *Session) connect(ctx context.Context, hiveConf map[string]string) error {
+	dialed, err := dialWithin(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	s.socket = dialed
+	if s.hive, err = s.open(ctx, hiveConf); err != nil {
+		_ = s.socket.Close()
+		return err
+	}
+	if _, err = s.query(ctx, "SET hive.execution.engine"); err == nil {
+		return nil
+	}
+	_ = s.socket.Close()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// gohive keeps the reason for itself: ask again on a connection that tells it.
+	if reason := refusedSession(ctx, s.config, hiveConf); reason != nil {
+		return reason
+	}
+	return err
+}
+
+func dialWithin(ctx context.Context, c Config) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.DialTimeout)
+	defer cancel()
+	return dial(ctx, c)
+}
+
+// open runs gohive.Connect over the socket, which stays ours: gohive leaves it open when it fails.
+func (s *Session) open(ctx context.Context, hiveConf map[string]string) (connection *gohive.Connection, err error) {
+	host, port, _ := net.SplitHostPort(s.config.Address)
+	number, _ := strconv.Atoi(port) // Validate has read both
+	g := gohive.NewConnectConfiguration()
+	g.Username, g.Password = s.config.User, s.config.Password
+	g.HiveConfiguration = maps.Clone(hiveConf)
+	g.FetchSize = fetchSize
+	g.MaxSize = s.config.MaxMessageSize
+	g.DialContext = func(context.Context, string, string) (net.Conn, error) { return s.socket, nil }
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if guard := s.socket.login; guard != nil {
+		timer := time.AfterFunc(s.config.DialTimeout, func() {
+			if !guard.done.Load() {
+				cancel(loginTimeout(s.config))
+			}
+		})
+		defer timer.Stop()
+	}
+	end := s.socket.begin(ctx, s.config.DialTimeout+s.config.CallTimeout, 0)
+	defer end()
+	defer recovered(&err)
+	connection, err = gohive.Connect(host, number, s.config.Auth, g)
+	return connection, loginError(ctx, s.socket, err)
+}
+
+// refusedSession opens a session in the same way over a Conn and returns HiveServer2's refusal, nil when there is none.
+func refusedSession(ctx context.Context, c Config, hiveConf map[string]string) error {
+	conn, err := Dial(ctx, c)
+	if err == nil {
+		defer func() { _ = conn.Close() }()
+		var handle Handle
+		if handle, err = conn.openSession(ctx, hiveConf); err == nil {
+			_ = conn.CloseSession(ctx, handle)
+		}
+	}
+	if refusal := (*Error)(nil); errors.As(err, &refusal) {
+		return refusal
+	}
+	return nil
+}
+
+// recovered turns a panic inside gohive into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("gohive panicked: %v", p)
+	}
+}
+
+func (s *Session) wrap(doing string, err error) error {
+	return fmt.Errorf("HiveServer2 %s: %s: %w", s.config.Address, doing, err)
+}
+
+func (s *Session) lock(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-s.turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Session) unlock() { s.turn <- struct{}{} }
+
+// Query runs any statement, waits for its end and reads its rows. When ctx ends first, the operation is cancelled. It is
+// closed in HiveServer2 in every case.
+func (s *Session) Query(ctx context.Context, sql string) (Result, error) {
+	if err := s.lock(ctx); err != nil {
+		return Result{}, s.wrap("run statement", err)
+	}
+	defer s.unlock()
+	result, err := s.query(ctx, sql)
+	if err != nil {
+		return Result{}, s.wrap("run statement", err)
+	}
+	return result, nil
+}
+
+// Close closes the session and its connection. It waits for a statement in progress: end its context first. A second
+// Close does nothing.
+func (s *Session) Close() error {
+	<-s.turn
+	defer s.unlock()
+	if s.broken {
+		return nil
+	}
+	s.broken = true
+	err := s.do(context.Background(), s.grace, func(context.Context) error { return s.hive.Close() })
+	_ = s.socket.Close()
+	if err != nil {
+		return s.wrap("close session", err)
+	}
+	return nil
+}
+
+// do runs one call of gohive's, with a deadline, its panics caught, and its error traced to the cause. gohive's calls
+// take no heed of their context, and Thrift is better off without the deadline in it (see Conn's call).
+func (s *Session) do(ctx context.Context, timeout time.Duration, f func(context.Context) error) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	end := s.socket.begin(ctx, timeout, s.grace)
+	defer end()
+	defer func() {
+		if s.socket.cause.Load() != nil {
+			s.broken = true
+			err = contextError(ctx, s.socket.explain(err))
+		}
+	}()
+	defer recovered(&err)
+	return hiveError(f(context.WithoutCancel(ctx)))
+}
+
+func (s *Session) query(ctx context.Context, sql string) (result Result, err error) {
+	if s.broken {
+		return Result{}, errClosed
+	}
+	cursor := s.hive.Cursor()
+	finished := false
+	defer func() { s.finish(cursor, finished, &err) }()
+	err = s.do(ctx, s.config.CallTimeout, func(ctx context.Context) error {
+		cursor.Execute(ctx, sql, true)
+		return cursor.Err
+	})
+	if err != nil {
+		finished = true // refused: gohive holds no operation
+		return Result{}, err
+	}
+	ended, err := s.wait(ctx, cursor)
+	if err != nil {
+		return Result{}, err
+	}
+	finished = true
+	if ended.GetOperationState() != hiveserver.TOperationState_FINISHED_STATE {
+		return Result{}, stateError(ended)
+	}
+	result.ModifiedRows = ended.NumModifiedRows
+	err = s.rows(ctx, cursor, ended.GetHasResultSet(), &result)
+	return result, err
+}
+
+// wait polls until the operation has ended. gohive's own waiting loses the error's code and state.
+func (s *Session) wait(ctx context.Context, cursor *gohive.Cursor) (*hiveserver.TGetOperationStatusResp, error) {
+	pause := pauses()
+	for {
+		var status *hiveserver.TGetOperationStatusResp
+		err := s.do(ctx, s.config.CallTimeout, func(context.Context) error {
+			status = cursor.Poll(false)
+			return cursor.Err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !running(status.GetOperationState()) {
+			return status, nil
+		}
+		if err := sleep(ctx, pause()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// finish cancels what has not ended and closes the cursor's operation, if it has one.
+func (s *Session) finish(cursor *gohive.Cursor, ended bool, err *error) {
+	if s.broken {
+		return
+	}
+	ctx := context.Background()
+	if !ended {
+		// A refusal leaves the operation to Close, which cancels too.
+		_ = s.do(ctx, s.grace, func(context.Context) error { cursor.Cancel(); return cursor.Err })
+	}
+	if s.broken {
+		return
+	}
+	closeErr := s.do(ctx, s.grace, func(context.Context) error { cursor.Close(); return cursor.Err })
+	if *err == nil && closeErr != nil {
+		*err = fmt.Errorf("close operation: %w", closeErr)
+	}
+}
