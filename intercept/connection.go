@@ -127,7 +127,7 @@ func (c *Connection) Close() {
 	}
 	c.calls = nil
 	for s := range c.opened {
-		if !t.cfg.KeepSessionsOnDisconnect {
+		if !t.cfg.KeepSessionsOnDisconnect || s.doubtful {
 			t.drop(s, StateLost)
 		}
 		s.opener = nil

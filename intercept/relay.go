@@ -70,7 +70,7 @@ func (r *relay) run(ctx context.Context) {
 func (r *relay) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.server.cfg.DialTimeout)
 	defer cancel()
-	upstream, err := r.server.dialer.DialContext(ctx, "tcp", r.server.cfg.Address)
+	upstream, err := r.server.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +167,9 @@ func (r *relay) recovered() {
 	if v == nil {
 		return
 	}
-	r.wire.TurnBlind(thrift.BlindPanic)
-	r.server.counters.blind[thrift.BlindPanic].Add(1)
+	if r.wire.TurnBlind(thrift.BlindPanic) {
+		r.server.counters.blind[thrift.BlindPanic].Add(1)
+	}
 	r.log.Error().Interface("panic", v).Bytes("stack", debug.Stack()).Msg("observation failed, connection is relayed without being observed")
 }
 

@@ -17,7 +17,7 @@ type Server struct {
 	tracker *Tracker
 	log     zerolog.Logger
 	now     func() time.Time
-	dialer  net.Dialer
+	dial    func(context.Context) (net.Conn, error) // to HiveServer2
 
 	counters counters
 	// ctx ends when the drain is over; it aborts dials.
@@ -42,6 +42,10 @@ func NewServer(cfg Config, tracker *Tracker, log zerolog.Logger) (*Server, error
 		return nil, fmt.Errorf("server configuration: %w", err)
 	}
 	s := &Server{cfg: cfg.withDefaults(), tracker: tracker, log: log, now: time.Now}
+	s.dial = func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", s.cfg.Address)
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.listeners = map[net.Listener]struct{}{}
 	s.mu.relays = map[*relay]struct{}{}

@@ -11,8 +11,10 @@ import (
 // session is a live session; its Session is what events copy, so its maps are replaced and never changed.
 type session struct {
 	Session
-	// opener is the connection that HiveServer2 ties it to; nil for a session first seen in use.
-	opener     *Connection
+	// opener is the connection that it ends with; nil for a session opened out of sight.
+	opener *Connection
+	// doubtful: the session was first seen in a call that HiveServer2 has not accepted yet.
+	doubtful   bool
 	place      *list.Element
 	statements map[*statement]struct{}
 	closed     bool
@@ -49,16 +51,12 @@ func (c *Connection) open(req *hiveserver.TOpenSessionReq, resp *hiveserver.TOpe
 	}
 	s.Settings, s.Database = initialSettings(s.Configuration)
 	c.add(s)
-	if c.opened == nil {
-		c.opened = map[*session]struct{}{}
-	}
-	c.opened[s] = struct{}{}
 }
 
 // adopt records a session that was opened out of sight: before the proxy started, or around it. Its settings and database
-// are not known. It needs the lock.
+// are not known. It ends with the connection unless HiveServer2 confirms it by accepting the call. It needs the lock.
 func (c *Connection) adopt(handle SessionHandle) *session {
-	s := &session{Session: Session{Handle: handle, User: c.login.User, Settings: map[string]string{}}}
+	s := &session{opener: c, doubtful: true, Session: Session{Handle: handle, User: c.login.User, Settings: map[string]string{}}}
 	c.add(s)
 	return s
 }
@@ -72,7 +70,21 @@ func (c *Connection) add(s *session) {
 	}
 	t.sessions[s.Handle] = s
 	s.place = t.used.PushBack(s)
+	if c.opened == nil {
+		c.opened = map[*session]struct{}{}
+	}
+	c.opened[s] = struct{}{}
 	t.emit(SessionOpened, s, nil)
+}
+
+// confirm unties an adopted session from the connection that used it first; the one that opened it is not known. It needs
+// the lock.
+func (s *session) confirm() {
+	if s.doubtful && s.opener != nil {
+		delete(s.opener.opened, s)
+		s.opener = nil
+	}
+	s.doubtful = false
 }
 
 // session is the live session with this handle, nil without one.

@@ -109,8 +109,12 @@ func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp
 	if !succeeded(resp.Status) {
 		st.fail(resp.Status)
 		t.end(st, StateError)
+		if unknownSession(resp.Status) {
+			t.drop(st.session, StateLost)
+		}
 		return
 	}
+	st.session.confirm()
 	if id, ok := operationID(resp.OperationHandle); ok {
 		st.operation, st.OperationID = id, formatGUID(id)
 		t.operations[id] = st
@@ -122,6 +126,13 @@ func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp
 	if !st.async {
 		t.end(st, StateFinished)
 	}
+}
+
+// unknownSession reports whether HiveServer2 does not know the session, any more or at all. 4.0.1 says so with status ERROR, code 0
+// and a text (SessionManager.getSession), not with INVALID_HANDLE.
+func unknownSession(s *hiveserver.TStatus) bool {
+	return s != nil && (s.StatusCode == hiveserver.TStatusCode_INVALID_HANDLE_STATUS ||
+		strings.HasPrefix(value(s.ErrorMessage), "Invalid SessionHandle"))
 }
 
 // polled takes the reply to GetOperationStatus. It needs the lock.

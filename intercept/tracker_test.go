@@ -542,6 +542,45 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
+// TestDoubtfulSession: a session that HiveServer2 does not know is forgotten, whether it says so or the connection ends first;
+// so is one that it has given up itself.
+func TestDoubtfulSession(t *testing.T) {
+	unknown := &hiveserver.TExecuteStatementResp{Status: bad(0, "", "Invalid SessionHandle: SessionHandle [x]")}
+	for name, tc := range map[string]struct {
+		do   func(w *wire, c *Connection)
+		want []string
+	}{
+		"refused": {
+			func(_ *wire, c *Connection) { send(c, 'X', "select 1", false)(unknown) },
+			[]string{"opened X", "started X q1 RUNNING", "ended X q1 ERROR", "closed X"},
+		},
+		"never answered": {
+			func(_ *wire, c *Connection) { send(c, 'X', "select 1", false); c.Close() },
+			[]string{"opened X", "started X q1 RUNNING", "ended X q1 LOST", "closed X"},
+		},
+		"confirmed": {
+			func(_ *wire, c *Connection) { run(c, 'X', 'o', "select 1"); c.Close() },
+			[]string{"opened X", "started X q1 RUNNING", "ended X q1 FINISHED"},
+		},
+		"expired": {
+			func(w *wire, c *Connection) {
+				w.open(c, 'X', nil)
+				send(c, 'X', "select 1", true)(started('o'))
+				send(c, 'X', "select 2", true)(unknown)
+			},
+			[]string{"opened X", "started X q1 RUNNING", "started X q2 RUNNING", "ended X q2 ERROR", "ended X q1 LOST", "closed X"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, TrackerConfig{KeepSessionsOnDisconnect: true})
+			tc.do(w, w.connect("bi"))
+			if got := w.sink.lines(); !slices.Equal(got, tc.want) {
+				t.Errorf("events %q, wanted %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestSecretSettings(t *testing.T) {
 	for name, secret := range map[string]bool{
 		"javax.jdo.option.ConnectionPassword": true, "fs.s3a.access.key": true, "fs.s3a.secret.key": true, "hive.server2.ssl.truststore.passwd": true,
