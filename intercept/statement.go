@@ -31,6 +31,9 @@ type Statement struct {
 	SessionID string
 	// OperationID is the GUID of the operation handle; empty when HiveServer2 refused the statement.
 	OperationID string
+	// OperationSecret completes OperationID to the handle that HiveServer2 takes from any connection; zero when there is none.
+	// It is never logged and never stored.
+	OperationSecret [16]byte `json:"-"`
 	// SQL is the text as sent, literals included; Truncated when it was longer than the copy limit (then it cannot be explained).
 	SQL       string
 	Truncated bool
