@@ -30,7 +30,11 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 		scans = append(scans, f.scans(feed)...)
 	}
 	for _, scan := range scans {
-		if t := tableOf(scan); t != "" && !slices.Contains(in.Tables, t) {
+		t := tableOf(scan)
+		if t == "" {
+			t = unreadTable(scan)
+		}
+		if t != "" && !slices.Contains(in.Tables, t) {
 			in.Tables = append(in.Tables, t)
 		}
 	}
@@ -54,6 +58,19 @@ func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
 		}
 	}
 	return o.Stats
+}
+
+// unreadTable is the table of a scan all of whose partitions are pruned.
+func unreadTable(scan *explain.Operator) string {
+	if scan.Vertex != nil {
+		alias, _ := scan.Attr("alias")
+		for _, s := range scan.Vertex.Unread {
+			if slices.Contains(s.Aliases, alias) {
+				return strings.ToLower(s.Table)
+			}
+		}
+	}
+	return ""
 }
 
 // unionEstimate is the estimate of what feeds one input. The members of a union are joined before the shuffle when Hive

@@ -87,7 +87,7 @@ func (f *flow) chain(o *explain.Operator) (projections []*explain.Operator, end 
 // scanLayout reads a scan's bucketing from its table's properties.
 func (f *flow) scanLayout(l *Layout, scan *explain.Operator, chain []*explain.Operator) {
 	s := sourceOf(scan)
-	if s == nil {
+	if s == nil || s.Properties == nil {
 		return
 	}
 	l.BucketingVersion = 1 // tables older than the property

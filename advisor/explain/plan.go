@@ -96,8 +96,11 @@ type Vertex struct {
 	ExecutionMode string
 	// Sources are the tables and partitions of EXTENDED's "Path -> Partition".
 	Sources []Source
-	Attrs   []Attr
-	Stage   *Stage
+	// Unread are the tables of scans whose partitions are all pruned, so that EXTENDED prints no path for them. Only table
+	// and alias are known, from the optimized SQL.
+	Unread []Source
+	Attrs  []Attr
+	Stage  *Stage
 }
 
 // Source is one path a vertex reads.

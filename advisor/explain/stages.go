@@ -45,6 +45,7 @@ func parseStages(form Form, lines []line, at int) (*Plan, error) {
 		}
 	}
 	p.Engine = engineOf(p.Stages)
+	nameUnread(p)
 	return p, nil
 }
 
