@@ -37,7 +37,7 @@ func benchmarkExchange(b *testing.B, call, reply []byte) {
 	}
 	var work sync.WaitGroup
 	defer work.Wait()
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	work.Go(func() {
 		for {
 			conn, err := server.Accept()
@@ -79,7 +79,7 @@ func benchmarkExchange(b *testing.B, call, reply []byte) {
 
 // answerAll logs a client in and sends reply for each call of the given length.
 func answerAll(conn net.Conn, call int, reply []byte) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	in := make([]byte, max(call, 64))
 	if _, err := io.ReadFull(conn, in[:len(hs2test.Plain("bi", "x"))]); err != nil {
 		return
@@ -102,7 +102,7 @@ func exchanges(b *testing.B, addr string, call []byte, reply int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := hs2test.Login(conn, "bi", "x"); err != nil {
 		b.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func talk(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Conn.Close()
+	defer func() { _ = c.Conn.Close() }()
 	session, err := c.Open(ctx, map[string]string{"use:database": "sales"})
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (r *recorder) close() {
 }
 
 func tee(to, from net.Conn, show func([]byte)) {
-	defer to.Close()
+	defer func() { _ = to.Close() }()
 	b := make([]byte, 4096)
 	for {
 		n, err := from.Read(b)

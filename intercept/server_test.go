@@ -202,7 +202,7 @@ func TestNoSASL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Conn.Close()
+	defer func() { _ = c.Conn.Close() }()
 	session, err := c.Open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestUpstreamDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := io.ReadAll(conn); err != nil && !isReset(err) {
 		t.Error(err)
 	}
@@ -425,7 +425,7 @@ func TestMalformedReply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if err := hs2test.Login(conn, "bi", "x"); err != nil {
 		t.Fatal(err)
 	}

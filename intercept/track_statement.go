@@ -117,6 +117,9 @@ func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp
 	st.session.confirm()
 	if id, ok := operationID(resp.OperationHandle); ok {
 		st.operation, st.OperationID = id, formatGUID(id)
+		if secret := resp.OperationHandle.OperationId.Secret; len(secret) == 16 {
+			st.OperationSecret = [16]byte(secret)
+		}
 		t.operations[id] = st
 		if rows := resp.OperationHandle.ModifiedRowCount; rows != nil && *rows >= 0 && *rows < 1<<62 {
 			n := int64(*rows)
