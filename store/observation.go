@@ -1,0 +1,76 @@
+package store
+
+import (
+	"time"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+	"github.com/hs2proxy/hs2proxy/statscheck"
+)
+
+// Observation is what is known of one statement by now. It holds no connection and no secret that JSON would not show,
+// so a spool may keep it.
+type Observation struct {
+	Session   intercept.Session
+	Statement intercept.Statement
+	// Analysis is nil when the statement was not analysed, or not yet.
+	Analysis *Analysis
+	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
+	// statement where they are zero.
+	Writes []TableWrite
+}
+
+// Cause says why a query was explained when it was.
+type Cause string
+
+// Causes: never explained before; the age limit; a statistic of its tables changed; other settings; another version of
+// Hive; a refresh was being proved.
+const (
+	CauseFirst      Cause = "FIRST"
+	CauseAge        Cause = "AGE"
+	CauseStatistics Cause = "STATISTICS"
+	CauseSettings   Cause = "SETTINGS"
+	CauseVersion    Cause = "VERSION"
+	CauseRefresh    Cause = "REFRESH"
+)
+
+// Analysis is what EXPLAIN and the advisor made of a query.
+type Analysis struct {
+	Upstream    string
+	HiveVersion string
+	Fingerprint string
+	// PlanText is stored only with Options.KeepLiterals.
+	PlanText string
+	// Settings are those in force that matter to join strategies.
+	Settings map[string]string
+	Database string
+	Joins    []advisor.JoinVerdict
+	Findings []advisor.Finding
+	// Tables are the base tables read, "database.table".
+	Tables []string
+	// Usage tells, by table, which columns are used and which statistics state the plan printed. Join columns and states
+	// are taken from Joins too.
+	Usage       map[string]statscheck.Usage
+	ExplainedAt time.Time
+	Duration    time.Duration
+	// Error is Hive's words when EXPLAIN failed; nothing else is known then.
+	Error string
+	Cause Cause
+	// Reused: nothing was explained for this statement; the analysis of an earlier one holds.
+	Reused bool
+}
+
+// TableWrite is one table changed by one statement.
+type TableWrite struct {
+	Upstream    string
+	Table       string
+	StatementID string
+	Op          hiveql.WriteOp
+	// Rows written; nil when they could not be counted.
+	Rows *int64
+	// ColumnsChanged: ADD, REPLACE or CHANGE COLUMN.
+	ColumnsChanged bool
+	// At is when the statement ended.
+	At time.Time
+}

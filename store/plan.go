@@ -1,0 +1,228 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+)
+
+const upstreamVersion = `
+UPDATE hs2proxy.upstreams SET hive_version = @version WHERE id = @upstream AND hive_version IS DISTINCT FROM @version`
+
+// planChainLock makes plans of one query under the same settings come one after the other, whichever proxy brings them.
+const planChainLock = `
+SELECT pg_advisory_xact_lock(hashtextextended(concat_ws('/', 'hs2proxy.plan', @upstream::bigint, @database::text, @fingerprint::text, @settings_hash::text), 0))`
+
+// planBefore is the plan that was in force at a time, or the latest one.
+const planBefore = `
+SELECT id, plan_hash, hive_version, explained_at
+FROM hs2proxy.plans
+WHERE upstream_id = @upstream AND fingerprint = @fingerprint AND database_name = @database AND settings_hash = @settings_hash
+  AND (first_explained_at <= @at OR @latest)
+ORDER BY explained_at DESC, id DESC
+LIMIT 1`
+
+const planInsert = `
+INSERT INTO hs2proxy.plans (upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time)
+VALUES (@upstream, @fingerprint, @database, @settings_hash, @plan_hash, @version, @settings, @text, @cause, @at, @at, @duration)
+RETURNING id`
+
+const planSeenAgain = `
+UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_time = @duration, plan_text = coalesce(@text, plan_text)
+WHERE id = @plan`
+
+const planUse = `
+INSERT INTO hs2proxy.plan_uses AS u (plan_id, day, uses) VALUES (@plan, @day, 1)
+ON CONFLICT (plan_id, day) DO UPDATE SET uses = u.uses + 1`
+
+type planRow struct {
+	ID          int64
+	PlanHash    string
+	HiveVersion string
+	ExplainedAt time.Time
+}
+
+// plan finds or makes the row of an analysis and returns its key. a.ExplainedAt is set.
+func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
+	if a.Fingerprint == "" {
+		a.Fingerprint = r.o.Statement.Info.Fingerprint
+	}
+	if a.Fingerprint == "" {
+		return 0, fmt.Errorf("%w: the analysis names no query", ErrData)
+	}
+	a.Fingerprint, a.Database, a.HiveVersion = text(a.Fingerprint), text(a.Database), text(a.HiveVersion)
+	settings, err := asJSON(settingsOf(a.Settings))
+	if err != nil {
+		return 0, err
+	}
+	joins := make([]joinRow, len(a.Joins))
+	for i, v := range a.Joins {
+		if joins[i], err = newJoinRow(i, v, r.s.o.KeepLiterals); err != nil {
+			return 0, fmt.Errorf("join %d: %w", i, err)
+		}
+	}
+	args := pgx.NamedArgs{
+		"upstream": r.upstream, "fingerprint": a.Fingerprint, "database": a.Database, "settings": settings, "settings_hash": hash(settings),
+		"plan_hash": shape(a.Joins), "version": a.HiveVersion, "at": a.ExplainedAt, "latest": a.Reused, "cause": cause(a.Cause),
+		"duration": a.Duration, "text": []byte(nil),
+	}
+	if r.s.o.KeepLiterals && a.PlanText != "" {
+		if args["text"], err = compress(a.PlanText); err != nil {
+			return 0, err
+		}
+	}
+	before, err := r.planBefore(ctx, a, args)
+	if err != nil {
+		return 0, err
+	}
+	same := before != nil && before.PlanHash == args["plan_hash"] && before.HiveVersion == a.HiveVersion
+	var id int64
+	switch {
+	case before != nil && (a.Reused || same && !a.ExplainedAt.After(before.ExplainedAt)):
+		id = before.ID
+	case same:
+		id = before.ID
+		args["plan"] = id
+		if _, err := r.tx.Exec(ctx, planSeenAgain, args); err != nil {
+			return 0, err
+		}
+		err = r.saveJoins(ctx, id, joins)
+	default:
+		if err := r.tx.QueryRow(ctx, planInsert, args).Scan(&id); err != nil {
+			return 0, err
+		}
+		err = r.saveJoins(ctx, id, joins)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := r.planTables(ctx, id, a); err != nil {
+		return 0, err
+	}
+	batch := &pgx.Batch{}
+	r.queueFindings(batch, id, a)
+	if !r.unused {
+		batch.Queue(planUse, pgx.NamedArgs{"plan": id, "day": r.started()})
+	}
+	return id, r.tx.SendBatch(ctx, batch).Close()
+}
+
+// planBefore takes the chain's lock and reads the plan this one follows; nil for the first.
+func (r *recording) planBefore(ctx context.Context, a Analysis, args pgx.NamedArgs) (*planRow, error) {
+	batch := &pgx.Batch{}
+	if a.HiveVersion != "" {
+		batch.Queue(upstreamVersion, args)
+	}
+	// The analysed query may be another than the statement's (what CREATE TABLE AS selects).
+	batch.Queue(queryInsert, pgx.NamedArgs{
+		"fingerprint": a.Fingerprint, "kind": kind(r.o.Statement.Info.Kind), "normalized": text(r.o.Statement.Info.Normalized), "started": r.started(),
+	})
+	batch.Queue(planChainLock, args)
+	var before *planRow
+	batch.Queue(planBefore, args).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[planRow])
+		if len(found) > 0 {
+			before = &found[0]
+		}
+		return err
+	})
+	return before, r.tx.SendBatch(ctx, batch).Close()
+}
+
+func cause(c Cause) string {
+	if c == "" {
+		return string(CauseFirst)
+	}
+	return string(c)
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// shape is a hash of what makes two plans the same to a reader: tables, types, strategies and verdicts, without sizes.
+func shape(joins []advisor.JoinVerdict) string {
+	type input struct {
+		Tables []string `json:"t"`
+	}
+	type join struct {
+		Strategy, Simulated, Expected advisor.Strategy
+		BigTable                      int
+		Agrees                        bool
+		Conditions                    []advisor.Condition
+		Inputs                        []input
+	}
+	out := make([]join, len(joins))
+	for i, v := range joins {
+		out[i] = join{
+			Strategy: v.Join.Strategy, Simulated: v.Verdict.Simulated, Expected: v.Verdict.Expected,
+			BigTable: v.Join.BigTable, Agrees: v.Verdict.Agrees, Conditions: v.Join.Conditions,
+		}
+		for _, in := range v.Join.Inputs {
+			out[i].Inputs = append(out[i].Inputs, input{Tables: in.Tables})
+		}
+	}
+	b, err := json.Marshal(out)
+	if err != nil { // strings and numbers only: cannot happen
+		return ""
+	}
+	return hash(b)
+}
+
+func compress(s string) ([]byte, error) {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	if _, err := w.Write([]byte(s)); err != nil {
+		return nil, fmt.Errorf("compress the plan: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("compress the plan: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+const findingUpsert = `
+INSERT INTO hs2proxy.findings AS f (upstream_id, fingerprint, kind, subject, severity, summary, evidence, advice, plan_id, first_seen, last_seen, times)
+VALUES (@upstream, @fingerprint, @kind, @subject, @severity, @summary, @evidence, @advice, @plan, @at, @at, 1)
+ON CONFLICT (upstream_id, fingerprint, kind, subject) DO UPDATE SET
+    severity = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.severity ELSE f.severity END,
+    summary = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.summary ELSE f.summary END,
+    evidence = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.evidence ELSE f.evidence END,
+    advice = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.advice ELSE f.advice END,
+    plan_id = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.plan_id ELSE f.plan_id END,
+    first_seen = least(f.first_seen, excluded.first_seen), last_seen = greatest(f.last_seen, excluded.last_seen), times = f.times + 1`
+
+// queueFindings counts each kind and subject once per statement.
+func (r *recording) queueFindings(batch *pgx.Batch, plan int64, a Analysis) {
+	type key struct{ kind, subject string }
+	byKey := map[key]advisor.Finding{}
+	for _, f := range a.Findings {
+		byKey[key{text(string(f.Kind)), text(f.Subject)}] = f
+	}
+	keys := slices.SortedFunc(maps.Keys(byKey), func(x, y key) int {
+		return slices.Compare([]string{x.kind, x.subject}, []string{y.kind, y.subject})
+	})
+	for _, k := range keys {
+		f := byKey[k]
+		ev, err := asJSON(evidence(f.Evidence))
+		if err != nil { // numbers that JSON cannot hold, deep inside: the sentence has them
+			ev = json.RawMessage(`{}`)
+		}
+		batch.Queue(findingUpsert, pgx.NamedArgs{
+			"upstream": r.upstream, "fingerprint": a.Fingerprint, "kind": k.kind, "subject": k.subject, "severity": string(f.Severity),
+			"summary": text(f.Summary), "evidence": ev, "advice": text(f.Advice), "plan": plan, "at": r.started(),
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hs2proxy/hs2proxy/statscheck"
+)
+
+const healthUpdate = `
+UPDATE hs2proxy.tables SET health = @health, checked_at = @at WHERE upstream_id = @upstream AND name = @name`
+
+const stalenessUpsert = `
+INSERT INTO hs2proxy.staleness AS s (table_id, partition_name, rule, level, reason, evidence, columns, since, seen_at)
+SELECT t.id, @partition, @rule, @level, @reason, @evidence, @columns, @at, @at
+FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
+ON CONFLICT (table_id, partition_name, rule) DO UPDATE SET
+    level = excluded.level, reason = excluded.reason, evidence = excluded.evidence, columns = excluded.columns,
+    since = CASE WHEN s.cleared_at IS NULL THEN s.since ELSE excluded.since END, seen_at = excluded.seen_at, cleared_at = NULL`
+
+// stalenessClear ends what was not found to hold in this check.
+const stalenessClear = `
+UPDATE hs2proxy.staleness s SET cleared_at = @at
+FROM hs2proxy.tables t
+WHERE t.id = s.table_id AND t.upstream_id = @upstream AND t.name = @name AND s.cleared_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM unnest(@partitions::text[], @rules::text[]) AS h(partition_name, rule)
+                  WHERE h.partition_name = s.partition_name AND h.rule = s.rule)`
+
+// SaveStaleness records all rules that hold now for a table and its partitions, and its health. Rules that held before
+// and are not among them are cleared.
+func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds []statscheck.Staleness, health statscheck.Health) error {
+	holds = slices.Clone(holds)
+	slices.SortStableFunc(holds, func(a, b statscheck.Staleness) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Rule, b.Rule))
+	})
+	if health != nil {
+		h := min(1, max(0, *health))
+		health = &h
+	}
+	return s.inTx(ctx, "record staleness", func(ctx context.Context, tx pgx.Tx) error {
+		id, err := s.upstreamID(ctx, upstream)
+		if err != nil {
+			return err
+		}
+		at := s.now()
+		args := pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "health": health}
+		batch := &pgx.Batch{}
+		batch.Queue(tableInsert, args)
+		batch.Queue(healthUpdate, args)
+		partitions, rules := make([]string, len(holds)), make([]string, len(holds))
+		for i, h := range holds {
+			partitions[i], rules[i] = text(h.Partition), text(string(h.Rule))
+			ev, err := asJSON(evidence(h.Evidence))
+			if err != nil {
+				return err
+			}
+			batch.Queue(stalenessUpsert, pgx.NamedArgs{
+				"upstream": id, "name": text(table), "at": at, "partition": partitions[i], "rule": rules[i], "level": string(h.Level),
+				"reason": text(h.Reason), "evidence": ev, "columns": texts(h.Columns),
+			})
+		}
+		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules})
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// StaleTable is a table for which at least one rule holds.
+type StaleTable struct {
+	Upstream string
+	Table    string
+	// Health is nil when unknown.
+	Health statscheck.Health
+	// Staleness are the rules that hold, the worst first.
+	Staleness []statscheck.Staleness
+	// Since is when the first of them began to hold.
+	Since     time.Time
+	CheckedAt time.Time
+	// Joins7d is how many analysed statements joined the table in seven days.
+	Joins7d     int64
+	JoinColumns []string
+	// History are its last refreshes, the youngest first, at most 10, open ones included: without statistics and plans.
+	History []statscheck.Refresh
+}
+
+const staleSelect = `
+SELECT u.name, t.name, t.health, coalesce(t.checked_at, t.first_seen), coalesce(tu.uses, 0), t.join_columns,
+       s.partition_name, s.rule, s.level, s.reason, s.evidence, s.columns, s.since
+FROM hs2proxy.staleness s
+JOIN hs2proxy.tables t ON t.id = s.table_id
+JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
+LEFT JOIN hs2proxy.table_uses tu ON tu.table_id = t.id
+WHERE s.cleared_at IS NULL AND (@upstream = '' OR u.name = @upstream)`
+
+var severity = map[statscheck.Level]int{
+	statscheck.LevelSuspect: 1, statscheck.LevelWatch: 2, statscheck.LevelStale: 3, statscheck.LevelHigh: 4, statscheck.LevelCritical: 5,
+}
+
+// StaleTables are the tables for which a rule holds, the worst first, then the most joined. Upstream "" means all.
+func (s *Store) StaleTables(ctx context.Context, upstream string) (out []StaleTable, err error) {
+	err = s.do(ctx, "read the stale tables", func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, staleSelect, pgx.NamedArgs{"upstream": text(upstream)})
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, readStale)
+		if err != nil {
+			return err
+		}
+		out = groupStale(found)
+		return s.addHistory(ctx, out)
+	})
+	return out, err
+}
+
+func readStale(row pgx.CollectableRow) (StaleTable, error) {
+	var (
+		t StaleTable
+		h statscheck.Staleness
+	)
+	err := row.Scan(&t.Upstream, &t.Table, &t.Health, &t.CheckedAt, &t.Joins7d, &t.JoinColumns,
+		&h.Partition, &h.Rule, &h.Level, &h.Reason, &h.Evidence, &h.Columns, &t.Since)
+	h.Table, h.Columns, t.JoinColumns = t.Table, nilIfEmpty(h.Columns), nilIfEmpty(t.JoinColumns)
+	if len(h.Evidence) == 0 {
+		h.Evidence = nil
+	}
+	t.Staleness = []statscheck.Staleness{h}
+	return t, err
+}
+
+const historySelect = `
+SELECT g.place, r.id, r.mode, r.columns, r.partitions, r.state, r.requested_by, r.requested_at, r.started_at, r.ended_at, coalesce(r.effect, ''), r.error
+FROM unnest(@upstreams::text[], @tables::text[]) WITH ORDINALITY AS g(upstream, table_name, place)
+JOIN LATERAL (SELECT f.id, f.mode, f.columns, f.partitions, f.state, f.requested_by, f.requested_at, f.started_at, f.ended_at, f.effect, f.error
+              FROM hs2proxy.refreshes f LEFT JOIN hs2proxy.upstreams u ON u.id = f.upstream_id
+              WHERE f.table_name = g.table_name AND (u.name = g.upstream OR f.upstream_id IS NULL)
+              ORDER BY f.id DESC LIMIT 10) r ON true
+ORDER BY g.place, r.id DESC`
+
+func (s *Store) addHistory(ctx context.Context, stale []StaleTable) error {
+	upstreams, tables := make([]string, len(stale)), make([]string, len(stale))
+	for i, t := range stale {
+		upstreams[i], tables[i] = t.Upstream, t.Table
+	}
+	rows, err := s.pool.Query(ctx, historySelect, pgx.NamedArgs{"upstreams": upstreams, "tables": tables})
+	if err != nil {
+		return err
+	}
+	var (
+		place          int
+		r              statscheck.Refresh
+		started, ended *time.Time
+	)
+	_, err = pgx.ForEachRow(rows, []any{
+		&place, &r.ID, &r.Mode, &r.Columns, &r.Partitions, &r.State, &r.RequestedBy, &r.RequestedAt, &started, &ended, &r.Effect, &r.Error,
+	}, func() error {
+		t := &stale[place-1]
+		r.Upstream, r.Table, r.StartedAt, r.EndedAt = t.Upstream, t.Table, orZero(started), orZero(ended)
+		r.Columns, r.Partitions = slices.Clone(r.Columns), slices.Clone(r.Partitions)
+		t.History = append(t.History, r)
+		return nil
+	})
+	return err
+}
+
+func groupStale(found []StaleTable) []StaleTable {
+	type key struct{ upstream, table string }
+	place := map[key]int{}
+	var out []StaleTable
+	for _, t := range found {
+		k := key{t.Upstream, t.Table}
+		i, ok := place[k]
+		if !ok {
+			place[k] = len(out)
+			out = append(out, t)
+			continue
+		}
+		out[i].Staleness = append(out[i].Staleness, t.Staleness...)
+		if t.Since.Before(out[i].Since) {
+			out[i].Since = t.Since
+		}
+	}
+	for _, t := range out {
+		slices.SortFunc(t.Staleness, func(a, b statscheck.Staleness) int {
+			return cmp.Or(cmp.Compare(severity[b.Level], severity[a.Level]), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Partition, b.Partition))
+		})
+	}
+	slices.SortFunc(out, func(a, b StaleTable) int {
+		return cmp.Or(cmp.Compare(severity[b.Staleness[0].Level], severity[a.Staleness[0].Level]), cmp.Compare(b.Joins7d, a.Joins7d),
+			cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Table, b.Table))
+	})
+	return out
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hs2proxy/hs2proxy/statscheck"
+)
+
+const tableInsert = `
+INSERT INTO hs2proxy.tables (upstream_id, name, first_seen) VALUES (@upstream, @name, @at)
+ON CONFLICT (upstream_id, name) DO NOTHING`
+
+const tableID = `SELECT id FROM hs2proxy.tables WHERE upstream_id = @upstream AND name = @name`
+
+const writeInsert = `
+INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at)
+SELECT t.id, @statement, @op, @rows, @changed, @at FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
+ON CONFLICT (table_id, statement_id) DO NOTHING`
+
+// writeCount counts a write after the baseline; one that the baseline already includes changes nothing.
+const writeCount = `
+UPDATE hs2proxy.tables SET
+    writes_rows = CASE WHEN writes_rows > 0 AND coalesce(@rows::bigint, 0) > 9223372036854775807 - writes_rows THEN 9223372036854775807
+                       ELSE writes_rows + coalesce(@rows::bigint, 0) END,
+    writes_counted = writes_counted + CASE WHEN @rows::bigint IS NULL THEN 0 ELSE 1 END,
+    writes_uncounted = writes_uncounted + CASE WHEN @rows::bigint IS NULL THEN 1 ELSE 0 END,
+    writes_last_at = greatest(writes_last_at, @at::timestamptz), columns_changed = columns_changed OR @changed::boolean
+WHERE upstream_id = @upstream AND name = @name AND (baseline_at IS NULL OR @at::timestamptz > baseline_at)`
+
+// AddWrites counts writes, each once per statement and table however often it comes. A write at or before the table's
+// baseline is remembered and not counted.
+func (s *Store) AddWrites(ctx context.Context, writes []TableWrite) error {
+	return s.inTx(ctx, "count writes", func(ctx context.Context, tx pgx.Tx) error {
+		return addWrites(ctx, tx, s, writes)
+	})
+}
+
+func addWrites(ctx context.Context, tx pgx.Tx, s *Store, writes []TableWrite) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	writes = slices.Clone(writes)
+	slices.SortStableFunc(writes, func(a, b TableWrite) int {
+		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Table, b.Table), cmp.Compare(a.StatementID, b.StatementID))
+	})
+	for _, w := range oncePerStatement(writes) {
+		upstream, err := s.upstreamID(ctx, w.Upstream)
+		if err != nil {
+			return err
+		}
+		if w.At.IsZero() {
+			w.At = s.o.Now()
+		}
+		args := pgx.NamedArgs{
+			"upstream": upstream, "name": text(w.Table), "statement": w.StatementID, "op": text(string(w.Op)), "rows": w.Rows,
+			"changed": w.ColumnsChanged, "at": stamp(w.At),
+		}
+		isNew := false
+		batch := &pgx.Batch{}
+		batch.Queue(tableInsert, args)
+		batch.Queue(writeInsert, args).Exec(func(tag pgconn.CommandTag) error {
+			isNew = tag.RowsAffected() == 1
+			return nil
+		})
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		if isNew {
+			if _, err := tx.Exec(ctx, writeCount, args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oncePerStatement joins the writes of one statement to one table (a multi-insert may name it twice). Writes are sorted.
+func oncePerStatement(writes []TableWrite) []TableWrite {
+	var out []TableWrite
+	for _, w := range writes {
+		last := len(out) - 1
+		if last < 0 || out[last].Upstream != w.Upstream || out[last].Table != w.Table || out[last].StatementID != w.StatementID {
+			out = append(out, w)
+			continue
+		}
+		o := &out[last]
+		o.ColumnsChanged = o.ColumnsChanged || w.ColumnsChanged
+		if o.Rows != nil && w.Rows != nil {
+			sum := addUp(max(0, *o.Rows), max(0, *w.Rows))
+			o.Rows = &sum
+		} else {
+			o.Rows = nil
+		}
+	}
+	return out
+}
+
+const writesSelect = `
+SELECT t.writes_rows, t.writes_counted, t.writes_uncounted, t.writes_last_at, t.columns_changed
+FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
+WHERE u.name = @upstream AND t.name = @table`
+
+// Writes is what was written to a table since its baseline; zero for a table never seen.
+func (s *Store) Writes(ctx context.Context, upstream, table string) (statscheck.Writes, error) {
+	var w statscheck.Writes
+	err := s.do(ctx, "read writes", func(ctx context.Context) error {
+		var last *time.Time
+		err := s.pool.QueryRow(ctx, writesSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
+			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		w.LastAt = orZero(last)
+		return err
+	})
+	return w, err
+}
+
+const baselineSelect = `
+SELECT t.baseline_rows, t.baseline_bytes, t.baseline_columns, t.baseline_at
+FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
+WHERE u.name = @upstream AND t.name = @table AND t.baseline_at IS NOT NULL`
+
+// Baseline is a table's baseline; nil without an error when it has none.
+func (s *Store) Baseline(ctx context.Context, upstream, table string) (*statscheck.Baseline, error) {
+	var out *statscheck.Baseline
+	err := s.do(ctx, "read a baseline", func(ctx context.Context) error {
+		var b statscheck.Baseline
+		err := s.pool.QueryRow(ctx, baselineSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
+			Scan(&b.Rows, &b.Bytes, &b.Columns, &b.At)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if len(b.Columns) == 0 {
+			b.Columns = nil
+		}
+		out = &b
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+const baselineUpdate = `
+UPDATE hs2proxy.tables SET baseline_rows = @rows, baseline_bytes = @bytes, baseline_columns = @columns, baseline_at = @at
+WHERE upstream_id = @upstream AND name = @name`
+
+// rebaseUpdate counts again what was written after the new baseline: a write may have come in while it was read.
+const rebaseUpdate = `
+UPDATE hs2proxy.tables t SET baseline_rows = @rows, baseline_bytes = @bytes, baseline_columns = @columns, baseline_at = @at,
+    writes_rows = w.written, writes_counted = w.counted, writes_uncounted = w.uncounted, writes_last_at = w.last_at, columns_changed = w.changed
+FROM (SELECT least(coalesce(sum(x.written_rows), 0), 9223372036854775807)::bigint AS written, count(x.written_rows) AS counted,
+             count(*) FILTER (WHERE x.written_rows IS NULL) AS uncounted, max(x.written_at) AS last_at, coalesce(bool_or(x.columns_changed), false) AS changed
+      FROM hs2proxy.table_writes x JOIN hs2proxy.tables y ON y.id = x.table_id
+      WHERE y.upstream_id = @upstream AND y.name = @name AND x.written_at > @at::timestamptz) w
+WHERE t.upstream_id = @upstream AND t.name = @name`
+
+// SetBaseline records a table's baseline and leaves the writes counted so far.
+func (s *Store) SetBaseline(ctx context.Context, upstream, table string, b statscheck.Baseline) error {
+	return s.baseline(ctx, "set a baseline", baselineUpdate, upstream, table, b)
+}
+
+// Rebase records a table's baseline and counts writes from it on.
+func (s *Store) Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error {
+	return s.baseline(ctx, "rebase", rebaseUpdate, upstream, table, b)
+}
+
+func (s *Store) baseline(ctx context.Context, what, update, upstream, table string, b statscheck.Baseline) error {
+	return s.inTx(ctx, what, func(ctx context.Context, tx pgx.Tx) error {
+		id, err := s.upstreamID(ctx, upstream)
+		if err != nil {
+			return err
+		}
+		at := b.At
+		if at.IsZero() {
+			at = s.o.Now()
+		}
+		args := pgx.NamedArgs{
+			"upstream": id, "name": text(table), "at": stamp(at), "rows": b.Rows, "bytes": b.Bytes, "columns": texts(b.Columns),
+		}
+		batch := &pgx.Batch{}
+		batch.Queue(tableInsert, args)
+		batch.Queue(update, args)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
