@@ -13,6 +13,8 @@ type columnStat struct {
 	name, typ     string
 	table, column string
 	ndv, nulls    int64
+	// length is the average length of a text or binary value in bytes; −1 unknown.
+	length float64
 	// known: the numbers are. Without, the planner has statistics that we were not given.
 	known bool
 	// estimated: Hive made them up.
@@ -214,7 +216,7 @@ func (p *propagation) group(o *explain.Operator, below *flowStats, rows int64) [
 		out = append(out, below.columns...)
 	}
 	for _, c := range p.flow.outputs(o)[min(len(keys), len(p.flow.outputs(o))):] {
-		out = append(out, columnStat{name: c.name, typ: c.typ, ndv: rows, known: rows >= 0})
+		out = append(out, columnStat{name: c.name, typ: c.typ, ndv: rows, known: rows >= 0, length: declaredLength(c.typ)})
 	}
 	return out
 }

@@ -11,9 +11,9 @@ import (
 func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 	text := unwrap(e.Text)
 	if isConstant(text) {
-		c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: 1}
+		c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: 1, length: constantLength(text)}
 		if text == "null" {
-			c.nulls, c.ndv = below.rows, 0
+			c.nulls, c.ndv, c.length = below.rows, 0, 0
 		}
 		return c, true
 	}
@@ -27,6 +27,7 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 		if c := below.named(inner); c != nil {
 			cast := *c
 			cast.typ = strings.ToLower(e.Type)
+			cast.length = declaredLength(cast.typ)
 			if widens(c.typ, e.Type) {
 				return cast, true
 			}
@@ -36,11 +37,13 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 		}
 	}
 	if c, ok := estimator(below, text); ok {
-		c.typ = strings.ToLower(e.Type)
+		if c.typ = strings.ToLower(e.Type); !strings.HasPrefix(text, "upper(") && !strings.HasPrefix(text, "lower(") {
+			c.length = -1 // the branches' longest, or a cut one
+		}
 		return c, true
 	}
 	// Any other function: no nulls, as many values as its columns combine to.
-	c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: functionValues(below, text)}
+	c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: functionValues(below, text), length: declaredLength(e.Type)}
 	return c, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 )
@@ -50,6 +51,7 @@ func (p *propagation) join(o *explain.Operator, out *flowStats) []columnStat {
 	shareDistinctKeys(inputs)
 	conditions := conditions(o)
 	var list []columnStat
+	var padded []bool
 	for i, ref := range p.outputSources(o) {
 		if ref.pos < 0 {
 			continue
@@ -65,11 +67,135 @@ func (p *propagation) join(o *explain.Operator, out *flowStats) []columnStat {
 			if ratio := float64(out.rows) / float64(from); from > 0 && ratio <= 1 {
 				got.ndv = toInt(math.Ceil(ratio * float64(got.ndv)))
 			}
-			p.joinNulls(&got, conditions, ref.pos, out.rows)
+			if len(conditions) == 1 {
+				got.nulls = min(got.nulls, out.rows)
+			}
 		}
 		list = append(list, got)
+		padded = append(padded, isPadded(conditions, ref.pos))
 	}
+	_, residual := o.Attr("residual filter predicates")
+	padNulls(list, padded, stats(o), len(list) == len(outputNames(o)) && !residual)
 	return list
+}
+
+// isPadded: an outer join fills the columns of that side with nulls where a row has no match.
+func isPadded(conditions []Condition, pos int) bool {
+	if len(conditions) != 1 {
+		return false
+	}
+	switch c := conditions[0]; c.Type {
+	case FullOuter:
+		return true
+	case LeftOuter:
+		return pos == c.Right
+	case RightOuter:
+		return pos == c.Left
+	default:
+		return false
+	}
+}
+
+// padNulls adds the nulls of rows without a match (updateNumNulls). The planner's guess at their number is not printed, but the data size it
+// prints follows from it: the number is found at which the columns have that size. Where none fits, the nulls are unknown.
+func padNulls(list []columnStat, padded []bool, st *explain.Statistics, exact bool) {
+	if !slices.Contains(padded, true) || st.Rows <= 0 {
+		return
+	}
+	size := func(unmatched int64) (sum int64, ok bool) {
+		for i := range list {
+			c := &list[i]
+			per, known := valueSize(c)
+			if !known || !c.known {
+				return 0, false
+			}
+			// Hive multiplies as doubles: above 2^53 the size is rounded.
+			sum = addSaturating(sum, mulFloat(nonNull(st.Rows, padTo(c, padded[i], unmatched, st.Rows)), float64(per)))
+		}
+		if sum < 0 {
+			sum = math.MaxInt64
+		}
+		return sum, true
+	}
+	low, high := int64(0), st.Rows
+	for exact && low < high {
+		mid := low + (high-low)/2
+		sum, ok := size(mid)
+		exact = ok
+		if sum > st.DataSize {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if sum, ok := size(low); exact && ok && sum == st.DataSize {
+		for i := range list {
+			list[i].nulls = padTo(&list[i], padded[i], low, st.Rows)
+		}
+		return
+	}
+	for i := range list {
+		if padded[i] && columnOverhead(list[i].typ) > 0 {
+			list[i].known = false
+		}
+	}
+}
+
+func padTo(c *columnStat, padded bool, unmatched, rows int64) int64 {
+	if !padded {
+		return c.nulls
+	}
+	return min(addSaturating(c.nulls, unmatched), rows)
+}
+
+func nonNull(rows, nulls int64) int64 {
+	if nulls > 0 {
+		return rows - nulls + 1
+	}
+	return rows
+}
+
+// valueSize is what the data size counts for one value (StatsUtils.getDataSizeFromColumnStats over JavaDataModel).
+func valueSize(c *columnStat) (bytes int64, known bool) {
+	switch t := baseType(c.typ); t {
+	case "tinyint", "smallint", "int", "float", "boolean":
+		return 4, true
+	case "bigint", "double":
+		return 8, true
+	case "timestamp", "timestamp with local time zone":
+		return 40, true
+	case "date":
+		return 56, true
+	case "decimal":
+		return 112, true
+	case "string", "varchar", "char":
+		return stringOverhead + roundHalfUp(c.length), c.length >= 0
+	case "binary":
+		return (binaryOverhead + roundHalfUp(c.length) + 7) / 8 * 8, c.length >= 0
+	}
+	return 0, false
+}
+
+// declaredLength is the length the planner assumes of a text it knows nothing of: the declared one, 100 for a string
+// (hive.stats.max.variable.length).
+func declaredLength(hiveType string) float64 {
+	switch t := baseType(hiveType); t {
+	case "string", "binary":
+		return 100
+	case "varchar", "char":
+		_, rest, _ := strings.Cut(hiveType, "(")
+		if n, err := strconv.Atoi(strings.TrimSuffix(rest, ")")); err == nil {
+			return float64(n)
+		}
+	}
+	return -1
+}
+
+func constantLength(text string) float64 {
+	if len(text) >= 2 && (text[0] == '\'' || text[0] == '"') {
+		return float64(len(text) - 2)
+	}
+	return -1
 }
 
 // joinInput is a join's input at its shuffle, also where a map join has removed it.
@@ -112,25 +238,6 @@ func shareDistinctKeys(inputs []joinSide) {
 		for _, c := range found {
 			c.ndv = least
 		}
-	}
-}
-
-// joinNulls bounds nulls by the rows of the result. An outer join adds nulls on the padded side for rows without a match, whose number
-// the plan does not tell: they stay unknown there.
-func (p *propagation) joinNulls(c *columnStat, conditions []Condition, pos int, rows int64) {
-	if len(conditions) != 1 {
-		return
-	}
-	cond := conditions[0]
-	switch {
-	case cond.Type == FullOuter,
-		cond.Type == LeftOuter && pos == cond.Right,
-		cond.Type == RightOuter && pos == cond.Left:
-		if rows > 0 && columnOverhead(c.typ) > 0 {
-			c.nulls = min(c.nulls, rows)
-		}
-	default:
-		c.nulls = min(c.nulls, rows)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 // scan gives the statistics of the columns a scan is asked for (StatsUtils.collectStatistics). The state the plan prints has the last word:
 // NONE means the planner found none of them, whatever the metastore holds.
 func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []columnStat {
-	table := tableOf(o)
-	if table == "" {
-		return p.unreadScan(o)
+	table := tableName(o)
+	if unread(o) {
+		return p.unreadScan(o, table)
 	}
 	t, given := p.tables[table]
 	parts := partitionsRead(o)
@@ -19,7 +19,7 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []column
 	var out []columnStat
 	anyStats := false
 	for _, c := range p.needed(o) {
-		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column}
+		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column, length: declaredLength(c.typ)}
 		if containsFold(t.PartitionColumns, c.column) {
 			col.ndv, col.known = distinctValues(parts, c.column), len(parts) > 0
 			if !none {
@@ -40,8 +40,14 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []column
 	return p.withoutUnmade(out, &t, anyStats)
 }
 
-// unreadScan is a scan whose table the plan does not print: it reads no partition at all, and the planner counts no nulls and no values.
-func (p *propagation) unreadScan(o *explain.Operator) []columnStat {
+// unread: the plan prints no path for the scan, which then reads no partition of its table.
+func unread(o *explain.Operator) bool {
+	s := sourceOf(o)
+	return s == nil || s.Path == "" && s.Properties == nil
+}
+
+// unreadScan gives the columns of a scan that reads no partition: the planner counts no nulls and no values there.
+func (p *propagation) unreadScan(o *explain.Operator, table string) []columnStat {
 	if !p.flow.extended() {
 		return nil
 	}
@@ -51,7 +57,7 @@ func (p *propagation) unreadScan(o *explain.Operator) []columnStat {
 		p.typedNames(c, func(name, typ string) {
 			if !seen[name] {
 				seen[name] = true
-				out = append(out, columnStat{name: name, typ: typ, column: name, known: true})
+				out = append(out, columnStat{name: name, typ: typ, table: table, column: name, known: true, length: -1})
 			}
 		})
 	}
@@ -93,6 +99,9 @@ func measured(c *columnStat, cs *ColumnStats) {
 		return
 	}
 	c.known, c.nulls = true, *cs.Nulls
+	if c.length = -1; cs.AvgLen != nil {
+		c.length = *cs.AvgLen
+	}
 	switch t := baseType(c.typ); t {
 	case "boolean":
 		c.ndv = booleanValues(cs)

@@ -198,20 +198,48 @@ func (p *propagation) inputLayout(in *Input, side side) {
 	}
 	in.GroupBys = groups
 	// Only an input over one scan is looked at (OperatorUtils.findSingleOperatorUpstream); other storage than Hive's own may say what it holds.
-	if scans != 1 || p.providesStats(tableOf(scan)) {
+	if scans != 1 || p.providesStats(tableName(scan)) {
 		in.Layout.External = false
 	}
 	if scans != 1 {
 		return
 	}
-	t, ok := p.tables[tableOf(scan)]
+	t, ok := p.tables[tableName(scan)]
 	if !ok {
 		return
+	}
+	if unread(scan) {
+		p.unreadLayout(in, o, &t)
 	}
 	if in.Layout.Buckets > 0 && in.Layout.SortColumns == nil {
 		in.Layout.SortColumns = lowered(t.SortColumns)
 	}
 	p.diskSize(in, scan, &t)
+}
+
+// tableName is a scan's table, also where it reads no partition.
+func tableName(scan *explain.Operator) string {
+	if t := tableOf(scan); t != "" {
+		return t
+	}
+	return unreadTable(scan)
+}
+
+// unreadLayout takes the bucketing of a table the plan prints nothing of from the metastore.
+func (p *propagation) unreadLayout(in *Input, o *explain.Operator, t *TableStats) {
+	chain, end := p.flow.chain(o)
+	in.Layout.External = strings.EqualFold(t.Kind, "EXTERNAL_TABLE") && !p.providesStats(t.Table)
+	in.Layout.BucketingVersion = t.BucketingVersion
+	if end == nil || end.Kind != kindTableScan || t.Buckets <= 0 {
+		return
+	}
+	var columns []column
+	for _, name := range lowered(t.BucketColumns) {
+		columns = append(columns, column{name: name, table: t.Table, column: name})
+	}
+	if kept := p.flow.surviving(columns, chain); kept != nil {
+		in.Layout.BucketColumns, in.Layout.Buckets = kept, t.Buckets
+	}
 }
 
 // providesStats: a non-native table whose handler gives statistics, as Iceberg's does.
@@ -239,7 +267,9 @@ func (p *propagation) diskSize(in *Input, scan *explain.Operator, t *TableStats)
 		return
 	}
 	parts := partitionsRead(scan)
-	in.Layout.Partitions = len(parts)
+	if in.Layout.Partitions = len(parts); len(parts) == 0 {
+		in.Layout.Partitions = -1
+	}
 	var sum int64
 	for _, name := range parts {
 		if ps, ok := p.tables[t.Table+"/"+name]; ok && ps.TotalSize != nil {

@@ -125,6 +125,6 @@ type Layout struct {
 	Shuffled bool `json:"shuffled,omitempty"`
 	// TotalSize is the table's bytes on disk for the sort-merge big-table policy (the read partitions' together); −1 unknown.
 	TotalSize int64 `json:"total_size"`
-	// Partitions counts the partitions read; 0 for an unpartitioned table.
+	// Partitions counts the partitions read; 0 for an unpartitioned table, −1 for a partitioned one of which none is read.
 	Partitions int `json:"partitions,omitempty"`
 }

@@ -134,9 +134,9 @@ func sortMergeBigTable(j *Join, s *Settings, candidates uint64) int {
 		}
 		l := &j.Inputs[pos].Layout
 		size, partitions := max(l.TotalSize, 0), 1
-		if s.SortMergePolicy == AvgPartitionSizePolicy && l.Partitions > 0 {
-			partitions = l.Partitions
-			size /= int64(partitions)
+		if s.SortMergePolicy == AvgPartitionSizePolicy && l.Partitions != 0 {
+			partitions = max(l.Partitions, 0)
+			size /= int64(max(partitions, 1))
 		}
 		fewer := s.SortMergePolicy == AvgPartitionSizePolicy && size == bigSize && partitions < bigPartitions
 		if size > bigSize || fewer {
