@@ -58,17 +58,26 @@ func keptUp(b *Baseline, w Writes, read advisor.TableStats) (bool, string) {
 	case b == nil || b.Rows == nil:
 		return true, fmt.Sprintf("first seen with valid statistics: %d rows", *read.Rows)
 	}
-	moved, changed := *read.Rows-*b.Rows, drift(b.Bytes, read.TotalSize)
+	moved := *read.Rows - *b.Rows
 	tolerance := max(1, int64(float64(w.Rows)*rowTolerance))
 	switch {
 	case w.Rows == 0 && w.Counted == 0 && w.Uncounted == 0:
 		return false, "nothing was written" // the baseline stands, with its own age
-	case moved == 0 && changed >= bytesMoved:
-		return false, fmt.Sprintf("the files changed by %.0f %% and numRows stayed at %d", 100*changed, *read.Rows)
+	case contradicts(b, read):
+		return false, contradiction(b, read)
 	case w.Uncounted > 0: // the rows are unknown, so only a contradiction could be found
 		return true, fmt.Sprintf("flagged accurate after %d uncounted writes: numRows %d to %d", w.Uncounted, *b.Rows, *read.Rows)
 	case moved >= w.Rows-tolerance, max(*read.Rows, w.Rows)-min(*read.Rows, w.Rows) <= tolerance:
 		return true, fmt.Sprintf("autogather kept up: %d rows counted, numRows %d to %d", w.Rows, *b.Rows, *read.Rows)
 	}
 	return false, fmt.Sprintf("autogather did not keep up: %d rows counted, numRows %d to %d", w.Rows, *b.Rows, *read.Rows)
+}
+
+// contradicts: the files changed and numRows did not, so that its flag is not believed.
+func contradicts(b *Baseline, read advisor.TableStats) bool {
+	return b != nil && b.Rows != nil && read.Rows != nil && *b.Rows == *read.Rows && drift(b.Bytes, read.TotalSize) >= bytesMoved
+}
+
+func contradiction(b *Baseline, read advisor.TableStats) string {
+	return fmt.Sprintf("the files changed by %.0f %% and numRows stayed at %d", 100*drift(b.Bytes, read.TotalSize), *read.Rows)
 }

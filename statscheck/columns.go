@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
 // statsTypes are the types compute_stats takes in Hive 4.0.1 (GenericUDAFComputeStats). TIMESTAMP WITH LOCAL TIME ZONE is not
@@ -21,13 +22,13 @@ func hasStatsType(hiveType string) bool {
 }
 
 // AnalyzableColumns returns the columns that ANALYZE … FOR COLUMNS takes, lower case, each once, in the order given: columns
-// the table has, that are no partition columns and of a type with column statistics. Where the table's columns are not known,
-// every name but a partition column's passes.
+// the table has, that are no partition columns, of a type with column statistics, and whose name can be quoted. Where the
+// table's columns are not known, every such name passes.
 func AnalyzableColumns(t advisor.TableStats, columns []string) []string {
 	var out []string
 	for _, c := range columns {
 		c = strings.ToLower(c)
-		if c == "" || slices.Contains(out, c) || slices.Contains(t.PartitionColumns, c) {
+		if _, err := hiveql.QuoteIdentifier(c); err != nil || slices.Contains(out, c) || slices.Contains(t.PartitionColumns, c) {
 			continue
 		}
 		i := slices.IndexFunc(t.ColumnTypes, func(ct advisor.ColumnType) bool { return strings.EqualFold(ct.Name, c) })

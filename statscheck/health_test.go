@@ -29,6 +29,8 @@ func TestHealth(t *testing.T) {
 		"no basic statistics": {Subject{Stats: table(func(s *advisor.TableStats) { s.Rows = nil }), Baseline: base(1, 1)}, new(0.0)},
 		"ACID suspicion":      {Subject{Stats: table(func(s *advisor.TableStats) { s.Rows, s.Transactional = new(int64(0)), true }), Baseline: base(1, 1)}, nil},
 		"uncounted":           {Subject{Stats: table(), Baseline: base(1_000_000, 10_000_000), Writes: Writes{Uncounted: 1, LastAt: t0.Add(time.Hour)}}, nil},
+		"contradicted":        {Subject{Stats: table(), Baseline: base(1_000_000, 5_000_000), Writes: Writes{Uncounted: 1, LastAt: t0.Add(-time.Hour)}}, nil},
+		"uncounted, settled":  {Subject{Stats: table(), Baseline: base(1_000_000, 10_000_000), Writes: Writes{Uncounted: 1, LastAt: t0.Add(-time.Hour)}}, new(1.0)},
 		"view":                {Subject{Stats: table(func(s *advisor.TableStats) { s.Kind = kindView }), Baseline: base(1, 1)}, nil},
 		"temporary":           {Subject{Stats: table(func(s *advisor.TableStats) { s.Temporary = true }), Baseline: base(1, 1)}, nil},
 	} {

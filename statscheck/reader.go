@@ -34,8 +34,9 @@ const (
 const MaxColumnsRead = 64
 
 // ReadTable reads a table's statistics by DESCRIBE FORMATTED, and those of the columns named by one statement each, at most
-// MaxColumnsRead. Columns the table does not have are left out, as are columns of a type without statistics. ReadAt is the time
-// before the first statement, so that a write in between counts as later. ErrTableGone means that there is no such table.
+// MaxColumnsRead. Columns the table does not have are left out, as are those of a type without statistics and those that Hive
+// refuses. ReadAt is the time before the first statement, so that a write in between counts as later. ErrTableGone means that there
+// is no such table.
 //
 // The columns that Hive flags as accurate come from the table's parameters; for a partitioned table, where Hive never lists them,
 // from the columns' own output.
@@ -54,7 +55,11 @@ func ReadTable(ctx context.Context, hive Hive, table hiveql.TableName, columns [
 		return stats, nil
 	}
 	for _, c := range readableColumns(stats, columns) {
-		if err := readColumn(ctx, hive, quoted, c, &stats); err != nil {
+		err := readColumn(ctx, hive, quoted, c, &stats)
+		if refused := (*client.Error)(nil); errors.As(err, &refused) && !errors.Is(err, ErrTableGone) {
+			continue // dropped since, or not for our eyes: the column stays unread
+		}
+		if err != nil {
 			return advisor.TableStats{}, fmt.Errorf("read table %s: column %s: %w", table, c, err)
 		}
 	}
@@ -124,7 +129,7 @@ func readableColumns(t advisor.TableStats, columns []string) []string {
 		known := slices.ContainsFunc(t.ColumnTypes, func(ct advisor.ColumnType) bool {
 			return ct.Name == c && hasStatsType(ct.Type)
 		})
-		if known && !slices.Contains(out, c) && len(out) < MaxColumnsRead {
+		if _, err := hiveql.QuoteIdentifier(c); known && err == nil && !slices.Contains(out, c) && len(out) < MaxColumnsRead {
 			out = append(out, c)
 		}
 	}

@@ -75,6 +75,17 @@ func TestReadTableIsBounded(t *testing.T) {
 	}
 }
 
+// A column that was dropped since, or that we may not see, must not cost us the table's statistics.
+func TestReadTableWithoutRefusedColumn(t *testing.T) {
+	hive := newFakeHive(t).on(describePlain, answer{rows: golden(t, "columns")}).
+		on(describePlain+" `id`", answer{err: refused(40000, "cannot find field id")}).
+		on(describePlain+" `name`", answer{rows: golden(t, "type_string")})
+	got, err := ReadTable(t.Context(), hive, plain, []string{"id", "name"})
+	if err != nil || !slices.Equal(got.ColumnsRead, []string{"name"}) || *got.Rows != 3 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestReadViewReadsNoColumns(t *testing.T) {
 	hive := newFakeHive(t).on(describePlain, answer{rows: golden(t, "view")})
 	if got, err := ReadTable(t.Context(), hive, plain, []string{"id"}); err != nil || len(got.ColumnsRead) > 0 {
@@ -99,6 +110,7 @@ func TestReadTableFails(t *testing.T) {
 		"the word is not it": {table: answer{err: refused(40000, "Table not found somewhere")}, says: "Table not found"},
 		"nonsense":           {table: answer{rows: rowsOf([]string{"x"})}, says: ErrDescribe.Error()},
 		"gone in between":    {table: answer{rows: golden(t, "basic")}, id: answer{err: refused(10001, "Table not found")}, gone: true, says: "column id"},
+		"column transport":   {table: answer{rows: golden(t, "basic")}, id: answer{err: broken}, says: "connection reset"},
 		"column nonsense":    {table: answer{rows: golden(t, "basic")}, id: answer{rows: golden(t, "basic")}, says: "column id"},
 	} {
 		t.Run(name, func(t *testing.T) {

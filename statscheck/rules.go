@@ -219,14 +219,21 @@ func knownRows(s Subject) (int64, bool) {
 	return 0, false
 }
 
-// checkR6: a write was seen whose rows could not be counted. Reading the statistics again settles it: then R1 to R4 speak.
+// checkR6: a write was seen whose rows could not be counted. Reading the statistics again settles it, and R1 to R4 speak,
+// unless what was read contradicts the write.
 func checkR6(s Subject, _ Thresholds) (Staleness, bool) {
-	if s.Writes.Uncounted == 0 || readSince(s) {
-		return Staleness{}, false
-	}
-	return Staleness{
+	r := Staleness{
 		Rule: R6Uncounted, Level: LevelSuspect,
 		Reason:   fmt.Sprintf("%d writes whose rows could not be counted since the statistics were read", s.Writes.Uncounted),
 		Evidence: map[string]any{"uncounted": s.Writes.Uncounted, "last_write_at": s.Writes.LastAt},
-	}, true
+	}
+	switch {
+	case s.Writes.Uncounted == 0:
+		return Staleness{}, false
+	case readSince(s) && !contradicts(s.Baseline, s.Stats):
+		return Staleness{}, false
+	case readSince(s):
+		r.Reason = contradiction(s.Baseline, s.Stats) + fmt.Sprintf(" after %d writes whose rows could not be counted", s.Writes.Uncounted)
+	}
+	return r, true
 }

@@ -275,6 +275,14 @@ func TestUncountedWrites(t *testing.T) {
 			wantFound(t, Subject{Stats: table(), Writes: c.writes}, DefaultThresholds(), c.want...)
 		})
 	}
+	// Read again, but numRows cannot have followed: somebody ran ANALYZE … NOSCAN, which sets the flag alone.
+	for bytes, want := range map[int64][]string{8_333_334: nil, 8_333_333: {"R6 SUSPECT"}, 5_000_000: {"R6 SUSPECT"}} {
+		s := Subject{Stats: table(), Baseline: &Baseline{Rows: new(int64(1_000_000)), Bytes: &bytes, At: t0}}
+		s.Writes = Writes{Uncounted: 1, LastAt: t0.Add(-time.Second)}
+		wantFound(t, s, DefaultThresholds(), want...)
+		s.Writes.Uncounted = 0
+		wantFound(t, s, DefaultThresholds())
+	}
 }
 
 func TestThresholdsPerTable(t *testing.T) {

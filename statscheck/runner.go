@@ -140,7 +140,6 @@ func (r *Runner) run(ctx context.Context, job *Refresh) error {
 	if !job.NotAfter.IsZero() && !r.cfg.Now().Before(job.NotAfter) {
 		return fmt.Errorf("not started: the schedule's window ended at %s", job.NotAfter.UTC().Format(time.RFC3339))
 	}
-	job.StartedAt = r.cfg.Now()
 	columns, err := r.columns(ctx, *job)
 	if err != nil {
 		return err
@@ -155,6 +154,7 @@ func (r *Runner) run(ctx context.Context, job *Refresh) error {
 		}
 	}()
 
+	job.StartedAt = r.cfg.Now() // an upstream that is down is no failure of the table
 	before, err := r.read(ctx, session, table, columns)
 	if err != nil {
 		return err

@@ -205,6 +205,9 @@ func TestRefreshFails(t *testing.T) {
 			if got.State != RefreshFailed || got.Effect != EffectFailed || !strings.Contains(got.Error, c.error) {
 				t.Errorf("got %s %s %q, want %q", got.State, got.Effect, got.Error, c.error)
 			}
+			if asked := len(hive.statements()) > 0; asked == got.StartedAt.IsZero() {
+				t.Errorf("started at %v, asked %q", got.StartedAt, hive.statements())
+			}
 			if len(got.Statements) != c.ran || (got.Before != nil) != c.read || got.After != nil {
 				t.Errorf("ran %q, before %v, after %v", got.Statements, got.Before, got.After)
 			}
