@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/beltran/gohive/hiveserver"
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
@@ -161,10 +162,10 @@ func blockSlow(sql string) hs2test.Outcome {
 	return hs2test.Outcome{Block: strings.HasPrefix(sql, "slow"), Rows: 3, Width: 5}
 }
 
-// TestQuery: a query through the proxy, with its events, statistics and nothing left open.
+// TestQuery: queries through the proxy, with results in frames of 20 MB, with its events, statistics and nothing left open.
 func TestQuery(t *testing.T) {
 	r := newRig(t, hs2test.Config{Execute: func(string) hs2test.Outcome {
-		return hs2test.Outcome{Rows: 25_000, Width: 1000, Batch: 10_000}
+		return hs2test.Outcome{Rows: 25_000, Width: 1000, Batch: 20_000}
 	}}, Config{})
 	c := r.dial()
 	ctx := t.Context()
@@ -591,5 +592,56 @@ func TestConfigValidate(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// TestOutOfSequence: a reply that answers another call passes, and the observation stops instead of guessing.
+func TestOutOfSequence(t *testing.T) {
+	r := newRig(t, hs2test.Config{}, Config{})
+	r.hive.Override("GetInfo", func(x *hs2test.Exchange) error {
+		name := "Apache Hive"
+		return x.ReplyAs("GetInfo", x.SeqID+7, &hiveserver.TCLIServiceGetInfoResult{Success: &hiveserver.TGetInfoResp{Status: good(), InfoValue: &hiveserver.TGetInfoValue{StringValue: &name}}})
+	})
+	c := r.dial()
+	if _, err := c.GetInfo(t.Context(), &hiveserver.TGetInfoReq{SessionHandle: aSession('A')}); err == nil || !strings.Contains(err.Error(), "out of order") {
+		t.Errorf("error %v", err)
+	}
+	if stats := r.server.Stats(); stats.Blind[thrift.BlindOutOfSync] != 1 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+// TestOverriddenCalls: an exception where a result belongs ends the statement, an answer after reading the call does not.
+func TestOverriddenCalls(t *testing.T) {
+	r := newRig(t, hs2test.Config{}, Config{})
+	c := r.dial()
+	session, err := c.Open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.hive.Override("ExecuteStatement", func(x *hs2test.Exchange) error { return x.Exception(6, "Internal error processing ExecuteStatement") })
+	if _, err := c.Execute(t.Context(), session, "select 1", false); err == nil || !strings.Contains(err.Error(), "Internal error") {
+		t.Errorf("error %v", err)
+	}
+	r.hive.Override("ExecuteStatement", func(x *hs2test.Exchange) error {
+		var args hiveserver.TCLIServiceExecuteStatementArgs
+		if err := x.Read(&args); err != nil {
+			return err
+		}
+		return x.Reply(&hiveserver.TCLIServiceExecuteStatementResult{Success: &hiveserver.TExecuteStatementResp{
+			Status: bad(10001, "42S02", "Table not found "+args.Req.Statement),
+		}})
+	})
+	if resp, err := c.Execute(t.Context(), session, "select 2", true); err != nil || *resp.Status.ErrorMessage != "Table not found select 2" {
+		t.Errorf("%v, %v", resp, err)
+	}
+	r.hive.Override("ExecuteStatement", nil)
+	if _, err := c.Execute(t.Context(), session, "select 3", false); err != nil {
+		t.Error(err)
+	}
+	r.want("opened", "started RUNNING select 1", "ended ERROR select 1", "started RUNNING select 2", "ended ERROR select 2",
+		"started RUNNING select 3", "ended FINISHED select 3")
+	if got := r.hive.Calls(); !slices.Equal(got, []string{"OpenSession", "ExecuteStatement", "ExecuteStatement", "ExecuteStatement"}) {
+		t.Errorf("calls %q", got)
 	}
 }

@@ -116,6 +116,9 @@ func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp
 	}
 	st.session.confirm()
 	if id, ok := operationID(resp.OperationHandle); ok {
+		if old := t.operations[id]; old != nil {
+			t.end(old, StateLost) // another server answers behind the same address
+		}
 		st.operation, st.OperationID = id, formatGUID(id)
 		if secret := resp.OperationHandle.OperationId.Secret; len(secret) == 16 {
 			st.OperationSecret = [16]byte(secret)
