@@ -10,7 +10,8 @@
 // Contracts:
 //   - One call at a time: both types serialize concurrent use.
 //   - Every operation is closed in HiveServer2, also when the context ends: it is then cancelled first. For that a call
-//     outlives its context by up to [Grace]; a server that does not answer even then is left by closing the socket.
+//     outlives its context by up to [Grace]; a server that does not answer even then is left by closing the socket, and
+//     what it was doing stays with the session (see [AsyncCompile]).
 //   - Every call has a deadline, every result a bound ([MaxRows], [MaxResultBytes], [MaxLogLines]).
 //   - Errors name HiveServer2 and its address. What HiveServer2 refused is an [*Error] inside; the rest is transport. No
 //     error holds a password or the secret of a handle.
@@ -18,5 +19,5 @@
 // What gohive does that this package keeps from its callers: panics on an authentication it does not know; the local
 // user's name where none is given; an OpenSession refusal that goes unnoticed; sockets left open by a failed login; a
 // login reply's length trusted up to 4 GB; 16 MB as the longest reply; a deadline in the context that makes Thrift read
-// again and again after a timeout; columns of one name folded into one; NULLs read as zero values; SQL states lost.
+// again and again after a timeout; no rows where the server compiles asynchronously; columns of one name folded into one; NULLs read as zero values; SQL states lost.
 package client

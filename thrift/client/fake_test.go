@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func (f *fakeServer) ExecuteStatement(_ context.Context, req *hiveserver.TExecut
 	execute := f.execute
 	f.mu.Unlock()
 	f.record("ExecuteStatement")
-	if execute != nil && req.GetStatement() != "SET hive.execution.engine" {
+	if execute != nil && !strings.HasPrefix(req.GetStatement(), "SET "+AsyncCompile) {
 		return execute(req)
 	}
 	return f.started(), nil

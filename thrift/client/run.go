@@ -12,13 +12,20 @@ import (
 // fetchSize is the number of rows or log lines asked for in one call, as gohive and Hive's own driver do.
 const fetchSize = 1000
 
+// AsyncCompile is the setting that lets HiveServer2 answer ExecuteStatement before it compiles. With "true" in the overlay
+// of Run the operation is known at once, so that a compilation that takes long, or waits for its turn, can be cancelled
+// and closed too. A server may refuse the key in an overlay; without it everything works, but a compilation that goes on
+// for longer than Grace behind the end of its context is left alone, and its operation stays until its session ends.
+const AsyncCompile = "hive.server2.async.exec.async.compile"
+
 // Run runs a statement in the given session, usually somebody else's, waits for its end and reads its rows. The overlay
 // holds settings for this statement alone: the session's own stay as they are. withLog also reads the operation's log,
 // for a statement that fails too: Result.Log is then filled beside the error. The operation is closed in HiveServer2 in
 // every case, and cancelled first when ctx ended before it.
 //
-// Of statements that HiveServer2 runs without its compiler (SET, DFS, ADD …) only one at a time may run in a session,
-// the client's own included: they share one output file in the session.
+// A statement that HiveServer2 runs without its compiler (SET, RESET, DFS, ADD, LIST) must not be sent to a session that
+// somebody else uses: the output of all of them goes through one file of the session, so the client would read our
+// output in place of its own, or an error. Statements with a plan, EXPLAIN among them, do not touch that file.
 func (c *Conn) Run(ctx context.Context, session Handle, sql string, overlay map[string]string, withLog bool) (Result, error) {
 	unlock, err := c.lock(ctx)
 	if err != nil {

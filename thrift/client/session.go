@@ -51,7 +51,7 @@ func (s *Session) connect(ctx context.Context, hiveConf map[string]string) error
 		_ = s.socket.Close()
 		return err
 	}
-	if _, err = s.query(ctx, "SET hive.execution.engine"); err == nil {
+	if err = s.compileFirst(ctx); err == nil {
 		return nil
 	}
 	_ = s.socket.Close()
@@ -62,6 +62,20 @@ func (s *Session) connect(ctx context.Context, hiveConf map[string]string) error
 	if reason := refusedSession(ctx, s.config, hiveConf); reason != nil {
 		return reason
 	}
+	return err
+}
+
+// compileFirst makes HiveServer2 compile before it answers ExecuteStatement, which is its default: gohive reads no rows of
+// a statement whose first reply does not announce them.
+func (s *Session) compileFirst(ctx context.Context) error {
+	setting, err := s.query(ctx, "SET "+AsyncCompile)
+	if err != nil {
+		return err
+	}
+	if len(setting.Rows) == 0 || len(setting.Rows[0]) == 0 || setting.Rows[0][0] == nil || *setting.Rows[0][0] != AsyncCompile+"=true" {
+		return nil
+	}
+	_, err = s.query(ctx, "SET "+AsyncCompile+"=false")
 	return err
 }
 

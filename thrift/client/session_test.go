@@ -88,6 +88,22 @@ func TestQueryWithoutRows(t *testing.T) {
 	}
 }
 
+// Where the server compiles asynchronously, gohive would read no rows: the session turns that off for itself.
+func TestOpenCompilesFirst(t *testing.T) {
+	for value, want := range map[string]int{"true": 2, "false": 1} {
+		f := &fakeServer{columns: described("set", hiveserver.TTypeId_STRING_TYPE), batches: []*hiveserver.TRowSet{stringColumns([]string{AsyncCompile + "=" + value})}}
+		opened(t, f.start(t))
+		if n := f.count("ExecuteStatement"); n != want {
+			t.Errorf("%s: %d statements, want %d", value, n, want)
+		}
+		f.mu.Lock()
+		if last := f.last.GetStatement(); value == "true" && last != "SET "+AsyncCompile+"=false" {
+			t.Errorf("%s: the last statement is %q", value, last)
+		}
+		f.mu.Unlock()
+	}
+}
+
 // gohive does not look at the status of OpenSession's reply.
 func TestOpenRefused(t *testing.T) {
 	f := &fakeServer{openStatus: failure(10072, "42000", "no such database")}
