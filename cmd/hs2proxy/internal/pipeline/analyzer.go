@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
+)
+
+const (
+	// statsTimeout bounds the reading of all tables of one plan, and knownTimeout asking for their true rows: an analysis goes
+	// on without what did not come in time.
+	statsTimeout = time.Minute
+	knownTimeout = 3 * time.Second
+)
+
+// Query is one query to analyse and the session it belongs to.
+type Query struct {
+	SQL         string
+	Fingerprint string
+	// Fallback is explained when Hive says that SQL's target exists already: the query inside CTAS.
+	Fallback string
+	Target   Target
+	Cause    store.Cause
+}
+
+// Analyzer explains a query, joins the plan with what is known of its tables, and judges every join.
+type Analyzer struct {
+	Upstream  string
+	LLAPNodes int
+	Explainer *Explainer
+	Server    *Server
+	Tables    *Tables
+	// Known knows better row counts than Hive's statistics; nil: nobody does.
+	Known KnownRows
+	Log   zerolog.Logger
+}
+
+// KnownRows tells how many rows a table should have by what was seen on the wire; false when nothing was counted.
+type KnownRows interface {
+	KnownRows(ctx context.Context, upstream, table string) (int64, bool)
+}
+
+// Analyze returns the analysis of one query. Hive's refusal and a plan that cannot be read are analyses too, with Error
+// set; the returned error means that nothing could be said (ErrBusy, or HiveServer2 not reached).
+func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error) {
+	facts, err := a.Server.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &store.Analysis{
+		Upstream: a.Upstream, HiveVersion: facts.Version, Fingerprint: q.Fingerprint, Database: q.Target.Database, Cause: q.Cause,
+	}
+	raw := overlaid(facts.Settings, q.Target.Settings, q.Target.ConfOverlay)
+	out.Settings = thatMatter(raw)
+
+	text, err := a.Explainer.Explain(ctx, q.Target, q.SQL)
+	if refused, ok := refusal(err); ok && q.Fallback != "" && strings.Contains(refused.Message, "already exists") {
+		text, err = a.Explainer.Explain(ctx, q.Target, q.Fallback)
+	}
+	out.ExplainedAt, out.Duration = text.At, text.Took
+	if refused, ok := refusal(err); ok {
+		out.Error = refused.Message
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.PlanText = text.Text
+	plan, err := explain.Parse(text.Text)
+	if err != nil {
+		out.Error = fmt.Sprintf("the plan could not be read: %v", err)
+		return out, nil
+	}
+	a.judge(ctx, out, plan, text.Log, a.settings(raw))
+	return out, nil
+}
+
+// growth is, for each table, the rows there should be now (at the last verified ANALYZE, plus those written since) over the
+// rows Hive believes in; tables without such a count are left out.
+func (a *Analyzer) growth(ctx context.Context, stats map[string]advisor.TableStats) map[string]float64 {
+	if a.Known == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+	defer cancel()
+	out := map[string]float64{}
+	for table, s := range stats {
+		if s.Rows == nil || *s.Rows <= 0 {
+			continue
+		}
+		rows, ok := a.Known.KnownRows(ctx, a.Upstream, table)
+		if ok && rows >= 0 && rows != *s.Rows {
+			out[table] = float64(rows) / float64(*s.Rows)
+		}
+	}
+	return out
+}
+
+// settings are typed, with the configured cluster where Hive names none.
+func (a *Analyzer) settings(raw map[string]string) advisor.Settings {
+	s := advisor.NewSettings(raw)
+	if a.LLAPNodes > 0 && s.Nodes == 0 {
+		s = s.WithCluster(int64(a.LLAPNodes), s.DaemonExecutors)
+	}
+	return s
+}
+
+func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain.Plan, log []string, settings advisor.Settings) {
+	joins := advisor.Joins(plan)
+	out.Tables = tablesOf(plan)
+	out.Usage = usageOf(plan, joins)
+	stats := a.statistics(ctx, out.Tables, joins)
+	advisor.EnrichFor(joins, stats, &settings)
+	witness := advisor.ParseWitness(log)
+	witness.Attach(joins)
+	growth := a.growth(ctx, stats)
+	for _, j := range joins {
+		v := advisor.Judge(j, settings)
+		v.Expect(growth, settings)
+		out.Joins = append(out.Joins, v)
+	}
+	out.Findings = advisor.Findings(out.Joins, settings)
+}
+
+// statistics reads those of the tables it can, within statsTimeout.
+func (a *Analyzer) statistics(ctx context.Context, tables []string, joins []advisor.Join) map[string]advisor.TableStats {
+	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
+	defer cancel()
+	stats := map[string]advisor.TableStats{}
+	for _, table := range tables {
+		s, err := a.Tables.Get(ctx, table, columnsOf(joins, table))
+		switch {
+		case err == nil:
+			stats[table] = s
+		case errors.Is(err, statscheck.ErrTableGone): // a temporary table of the client's, or dropped since
+		default:
+			a.Log.Warn().Str("table", table).Err(err).Msg("table statistics not read; its joins are judged without them")
+		}
+	}
+	return stats
+}
+
+// thatMatter keeps the settings that the selector reads.
+func thatMatter(raw map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, s := range advisor.Catalogue() {
+		if v, ok := raw[s.Name]; ok {
+			out[s.Name] = v
+		}
+	}
+	return out
+}
+
+// age of an analysis at a moment.
+func age(a *store.Analysis, now time.Time) time.Duration { return now.Sub(a.ExplainedAt) }

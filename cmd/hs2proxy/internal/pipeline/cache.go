@@ -1,0 +1,110 @@
+package pipeline
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/store"
+)
+
+// Cache remembers what was explained, so that a query seen again costs HiveServer2 nothing until its plan may have
+// changed: a new setting or database is another key; age and changed statistics are told by Lookup's cause.
+type Cache struct {
+	maxAge time.Duration
+	now    func() time.Time
+
+	mu struct {
+		sync.Mutex
+		entries *lru.Cache[string, *entry]
+		// lastSettings is the settings a fingerprint was last explained under, to tell FIRST from SETTINGS.
+		lastSettings *lru.Cache[string, string]
+		// changed is when statistics of a table were last seen to differ: an EXPLAIN under way then may have seen the old ones.
+		changed *lru.Cache[string, time.Time]
+	}
+}
+
+type entry struct {
+	analysis *store.Analysis
+	stale    bool // a statistic of its tables changed since
+}
+
+// NewCache holds size queries.
+func NewCache(size int, maxAge time.Duration, now func() time.Time) (*Cache, error) {
+	c := &Cache{maxAge: maxAge, now: now}
+	var err error
+	if c.mu.entries, err = lru.New[string, *entry](size); err != nil {
+		return nil, err
+	}
+	if c.mu.lastSettings, err = lru.New[string, string](size); err != nil {
+		return nil, err
+	}
+	c.mu.changed, err = lru.New[string, time.Time](size)
+	return c, err
+}
+
+// cacheKey names a query with everything of its session that can change its plan.
+func cacheKey(st *intercept.Statement) string {
+	own := thatMatter(overlaid(st.Settings, st.ConfOverlay))
+	return st.Info.Fingerprint + "\n" + st.Database + "\n" + settingsKey(own)
+}
+
+// Lookup returns the analysis to reuse, or nil and why the query has to be explained now.
+func (c *Cache) Lookup(key string, st *intercept.Statement) (*store.Analysis, store.Cause) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.mu.entries.Get(key)
+	switch {
+	case !ok:
+		last, seen := c.mu.lastSettings.Get(st.Info.Fingerprint + "\n" + st.Database)
+		switch {
+		case !seen:
+			return nil, store.CauseFirst
+		case last == key: // forgotten for lack of room
+			return nil, store.CauseAge
+		}
+		return nil, store.CauseSettings
+	case e.stale:
+		return nil, store.CauseStatistics
+	case age(e.analysis, c.now()) >= c.maxAge:
+		return nil, store.CauseAge
+	}
+	reused := *e.analysis
+	reused.Reused = true
+	return &reused, ""
+}
+
+// Put remembers an analysis, without the text of the plan, which may be large and is stored once. A refusal of Hive's is not
+// worth remembering: the table may exist next time.
+func (c *Cache) Put(key string, a *store.Analysis) {
+	if a.Error != "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := *a
+	kept.PlanText = ""
+	e := &entry{analysis: &kept}
+	for _, table := range a.Tables {
+		if at, ok := c.mu.changed.Peek(table); ok && !a.ExplainedAt.After(at) {
+			e.stale = true
+		}
+	}
+	c.mu.entries.Add(key, e)
+	c.mu.lastSettings.Add(a.Fingerprint+"\n"+a.Database, key)
+}
+
+// Invalidate marks every plan that reads the table: its next run is explained again.
+func (c *Cache) Invalidate(table string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.changed.Add(table, c.now())
+	for _, e := range c.mu.entries.Values() {
+		if slices.Contains(e.analysis.Tables, table) {
+			e.stale = true
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/time/rate"
+
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// ExplainConfig bounds what explaining may cost HiveServer2.
+type ExplainConfig struct {
+	Client          client.Config
+	Timeout         time.Duration
+	Concurrency     int
+	Rate            float64 // a second
+	BreakerFailures uint32
+	BreakerPause    time.Duration
+	Witness         bool
+}
+
+// Explainer sends EXPLAIN EXTENDED and reads what comes back. It is safe for concurrent use.
+//
+// Hive's own refusals (an unknown table, say) are answers, not failures: only transport errors and time-outs open the breaker.
+type Explainer struct {
+	cfg     ExplainConfig
+	log     zerolog.Logger
+	limiter *rate.Limiter
+	breaker *gobreaker.CircuitBreaker[client.Result]
+	slots   chan struct{}
+	pool    pool
+
+	mu struct {
+		sync.Mutex
+		// forbidden are the overlay keys that this server refuses: it only ever grows.
+		forbidden map[string]bool
+	}
+}
+
+// Target says in which session to explain.
+type Target struct {
+	// Session is the client's own; nil explains in a mirror session at once.
+	Session *client.Handle
+	// Configuration, Settings and Database rebuild the session where it cannot be used.
+	Configuration map[string]string
+	Settings      map[string]string
+	Database      string
+	// ConfOverlay was sent with the statement.
+	ConfOverlay map[string]string
+}
+
+// Explained is the text of a plan and the planner's own lines.
+type Explained struct {
+	Text string
+	// Log holds the planner's lines where the server gives them.
+	Log []string
+	// Mirrored: explained in a session of our own with the client's settings replayed.
+	Mirrored bool
+	At       time.Time
+	Took     time.Duration
+}
+
+// ErrBusy: the rate, the concurrency or the open breaker leaves no room for this EXPLAIN.
+var ErrBusy = errors.New("explain: no room")
+
+// NewExplainer returns an Explainer. It dials nothing yet.
+func NewExplainer(cfg ExplainConfig, log zerolog.Logger) *Explainer {
+	e := &Explainer{
+		cfg: cfg, log: log,
+		limiter: rate.NewLimiter(rate.Limit(cfg.Rate), cfg.Concurrency),
+		slots:   make(chan struct{}, cfg.Concurrency),
+		pool:    pool{cfg: cfg.Client},
+	}
+	e.breaker = gobreaker.NewCircuitBreaker[client.Result](gobreaker.Settings{
+		Name:        "explain",
+		Timeout:     cfg.BreakerPause,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= cfg.BreakerFailures },
+		IsSuccessful: func(err error) bool {
+			_, refused := refusal(err)
+			return err == nil || refused
+		},
+		// Whoever gives up has learnt nothing of the server.
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			log.Warn().Stringer("from", from).Stringer("to", to).Msg("explain breaker changed")
+		},
+	})
+	e.mu.forbidden = map[string]bool{}
+	return e
+}
+
+// Explain explains sql (one statement, no EXPLAIN in front) in the target's session, else in a mirror of it.
+// A *client.Error is Hive's refusal of the statement; ErrBusy means try later; anything else is a transport failure.
+func (e *Explainer) Explain(ctx context.Context, t Target, sql string) (Explained, error) {
+	if err := e.limiter.Wait(ctx); err != nil {
+		return Explained{}, fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return Explained{}, fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	defer cancel()
+
+	start := time.Now()
+	out := Explained{At: start}
+	statement := "EXPLAIN EXTENDED " + strings.TrimRight(strings.TrimSpace(sql), "; \t\r\n")
+	var res client.Result
+	err := errNoSession
+	if t.Session != nil {
+		res, err = e.protected(ctx, func(c *client.Conn) (client.Result, error) {
+			return e.explainIn(ctx, c, *t.Session, t.ConfOverlay, statement)
+		})
+	}
+	if sessionGone(err) {
+		out.Mirrored = true
+		res, err = e.protected(ctx, func(c *client.Conn) (client.Result, error) {
+			return e.explainMirrored(ctx, c, t, statement)
+		})
+	}
+	out.Took = time.Since(start)
+	if err != nil {
+		return out, fmt.Errorf("explain: %w", err)
+	}
+	out.Text, out.Log = planText(res), res.Log
+	return out, nil
+}
+
+var errNoSession = errors.New("no session")
+
+// sessionGone: the client's session cannot be used, so a mirror may answer. HiveServer2 has no code of its own for an
+// unknown handle (SessionManager.getSession throws with code 0), so its words decide.
+func sessionGone(err error) bool {
+	if errors.Is(err, errNoSession) {
+		return true
+	}
+	refused, ok := refusal(err)
+	return ok && strings.Contains(refused.Message, "Invalid SessionHandle")
+}
+
+// protected has one conversation behind the breaker. Connections that had been idle are replaced when they prove dead: the
+// server may have been restarted since.
+func (e *Explainer) protected(ctx context.Context, talk func(*client.Conn) (client.Result, error)) (client.Result, error) {
+	res, err := e.breaker.Execute(func() (client.Result, error) {
+		for {
+			res, stale, err := e.pool.converse(ctx, talk)
+			if !stale {
+				return res, err
+			}
+		}
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return res, fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return res, err
+}
+
+// Close closes the idle connections; running EXPLAINs close theirs when they end.
+func (e *Explainer) Close() { e.pool.close() }
+
+// Open reports whether the breaker keeps EXPLAIN from being sent now.
+func (e *Explainer) Open() bool { return e.breaker.State() == gobreaker.StateOpen }
+
+// planText joins the rows of an EXPLAIN: one column, a line a row.
+func planText(res client.Result) string {
+	lines := make([]string, 0, len(res.Rows))
+	for _, row := range res.Rows {
+		if len(row) > 0 && row[0] != nil {
+			lines = append(lines, *row[0])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// settingsKey is a stable text of a map, for keys and comparisons.
+func settingsKey(m map[string]string) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b.WriteString(k)
+		b.WriteByte('=')
+		b.WriteString(m[k])
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// Overlay keys of an EXPLAIN: they hold for the one operation and leave the session as it was.
+const (
+	keyExplainUser = "hive.explain.user"
+	keyLogLevel    = "hive.server2.logging.operation.level"
+)
+
+// explainIn explains in a session. It drops each key of ours that the server refuses: SQL-standard authorization's whitelist
+// and hive.conf.restricted.list may forbid either. What was refused once is not sent again.
+func (e *Explainer) explainIn(ctx context.Context, c *client.Conn, h client.Handle, sent map[string]string, statement string) (client.Result, error) {
+	for {
+		overlay := withoutRedacted(sent)
+		user, log := e.allowed(keyExplainUser), e.cfg.Witness && e.allowed(keyLogLevel)
+		if user {
+			overlay[keyExplainUser] = "false"
+		}
+		if log {
+			overlay[keyLogLevel] = "VERBOSE"
+		}
+		res, err := c.Run(ctx, h, statement, overlay, log)
+		switch {
+		case log && overlayRefused(err, keyLogLevel):
+			e.forbid(keyLogLevel)
+		case user && overlayRefused(err, keyExplainUser):
+			e.forbid(keyExplainUser)
+		default:
+			return res, err
+		}
+	}
+}
+
+func (e *Explainer) allowed(key string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.mu.forbidden[key]
+}
+
+func (e *Explainer) forbid(key string) {
+	e.mu.Lock()
+	first := !e.mu.forbidden[key]
+	e.mu.forbidden[key] = true
+	e.mu.Unlock()
+	if first {
+		e.log.Warn().Str("setting", key).
+			Msg("HiveServer2 refuses a setting of our EXPLAIN: add it to hive.security.authorization.sqlstd.confwhitelist.append")
+	}
+}
+
+// overlayRefused: HiveConf.verifyAndSet's refusal names the setting.
+func overlayRefused(err error, key string) bool {
+	refused, ok := refusal(err)
+	return ok && strings.Contains(refused.Message, "Cannot modify") && strings.Contains(refused.Message, key)
+}
+
+// withoutRedacted copies settings that can be sent again: the value of a secret is not known any more.
+func withoutRedacted(settings map[string]string) map[string]string {
+	out := maps.Clone(settings)
+	if out == nil {
+		return map[string]string{}
+	}
+	maps.DeleteFunc(out, func(_, value string) bool { return value == intercept.Redacted })
+	return out
+}

@@ -1,0 +1,291 @@
+package pipeline
+
+import (
+	"container/list"
+	"context"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/store"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// Recorder follows every statement from its start to its outcome, has join candidates analysed meanwhile, and hands each
+// over once both are known. A statement that outlives the EXPLAIN made for it is handed over twice: as running, and at its
+// end. One that needs none, or whose verdict is known from before, is handed over at its end only.
+//
+// One goroutine owns the pending statements; the others only analyse and ask. Start it once, Stop it once.
+type Recorder struct {
+	cfg      RecorderConfig
+	log      zerolog.Logger
+	counters *Counters
+
+	tasks     chan task
+	results   chan result
+	questions chan question
+	counts    chan count
+	pending   map[string]*job // by statement ID; owned by run
+	order     *list.List      // of *job, the oldest first; owned by run
+	drain     chan struct{}
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup
+}
+
+// RecorderConfig is what a Recorder works with.
+type RecorderConfig struct {
+	Events   <-chan intercept.Event
+	Analyzer *Analyzer // nil: nothing is explained
+	Cache    *Cache
+	Samples  *Samples
+	Workers  int
+	// Rows is asked for what synchronous writes modified. Nil stands for the Analyzer's Explainer, where there is one.
+	Rows RowCounter
+	// Record takes a finished record; it must not block.
+	Record func(Record)
+	Log    zerolog.Logger
+}
+
+// job is one statement on its way.
+type job struct {
+	session   intercept.Session
+	statement intercept.Statement
+	analysis  *store.Analysis
+	analysed  bool // analysis is what it will ever be
+	asking    bool // its rows are being asked for
+	ended     bool
+	place     *list.Element
+}
+
+const (
+	taskBacklog = 256
+	// maxPending bounds the statements on their way. The end of one may have been dropped before it came here; what it
+	// left is given up with its session, or when it is the oldest of too many.
+	maxPending = 16384
+)
+
+// NewRecorder returns a Recorder that has not started.
+func NewRecorder(cfg RecorderConfig, counters *Counters) *Recorder {
+	if cfg.Rows == nil && cfg.Analyzer != nil && cfg.Analyzer.Explainer != nil {
+		cfg.Rows = cfg.Analyzer.Explainer
+	}
+	return &Recorder{
+		cfg: cfg, log: cfg.Log, counters: counters,
+		tasks: make(chan task, taskBacklog), results: make(chan result, taskBacklog),
+		questions: make(chan question, rowsBacklog), counts: make(chan count, rowsBacklog),
+		pending: map[string]*job{}, order: list.New(), drain: make(chan struct{}),
+	}
+}
+
+// Start begins to take events.
+func (r *Recorder) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	if r.cfg.Analyzer != nil {
+		for range r.cfg.Workers {
+			r.wg.Go(func() { r.work(ctx) })
+		}
+	}
+	if r.cfg.Rows != nil {
+		r.wg.Go(func() { r.ask(ctx) })
+	}
+	r.wg.Go(func() { r.run(ctx) })
+}
+
+// Stop takes the events that wait and ends when every analysis is there, or when ctx ends; what is pending then is
+// recorded as it is. Nothing may be put into Events any more.
+func (r *Recorder) Stop(ctx context.Context) {
+	close(r.drain)
+	stop := context.AfterFunc(ctx, r.cancel)
+	r.wg.Wait()
+	stop()
+	r.cancel()
+}
+
+func (r *Recorder) run(ctx context.Context) {
+	defer close(r.questions)
+	defer close(r.tasks)
+	drain := r.drain
+	for ctx.Err() == nil && (drain != nil || r.waiting()) {
+		select {
+		case ev := <-r.cfg.Events:
+			r.event(ev)
+		case res := <-r.results:
+			r.analysed(res)
+		case c := <-r.counts:
+			r.counted(c)
+		case <-drain:
+			r.takeEvents()
+			drain = nil
+		case <-ctx.Done():
+		}
+	}
+	r.flush()
+}
+
+func (r *Recorder) takeEvents() {
+	for len(r.cfg.Events) > 0 {
+		r.event(<-r.cfg.Events)
+	}
+}
+
+// waiting: an analysis or a count is still to come.
+func (r *Recorder) waiting() bool {
+	for _, j := range r.pending {
+		if !j.analysed || j.asking {
+			return true
+		}
+	}
+	return false
+}
+
+// flush takes what is there already and records what is pending as it is.
+func (r *Recorder) flush() {
+	r.takeEvents()
+	for len(r.results) > 0 {
+		r.analysed(<-r.results)
+	}
+	for len(r.counts) > 0 {
+		r.counted(<-r.counts)
+	}
+	for e := r.order.Front(); e != nil; e = e.Next() {
+		r.record(e.Value.(*job))
+	}
+}
+
+// event isolates a panic: one event is lost, and counted.
+func (r *Recorder) event(ev intercept.Event) {
+	defer isolate(r.log, r.counters, "an event panicked; it is left out")
+	switch ev.Kind {
+	case intercept.SessionOpened:
+		r.recordSession(ev.Session)
+	case intercept.SessionClosed:
+		r.abandon(ev.Session.Handle.ID())
+		r.recordSession(ev.Session)
+	case intercept.StatementStarted:
+		r.started(ev)
+	case intercept.StatementEnded:
+		r.ended(ev)
+	}
+}
+
+func (r *Recorder) recordSession(s intercept.Session) { r.cfg.Record(Record{Session: &s}) }
+
+func (r *Recorder) started(ev intercept.Event) {
+	if oldest := r.order.Front(); len(r.pending) >= maxPending && oldest != nil {
+		r.giveUp(oldest.Value.(*job))
+	}
+	j := r.add(ev)
+	j.analysed = true
+	if r.cfg.Analyzer == nil || !j.statement.Info.Explainable || j.statement.Truncated {
+		return
+	}
+	t := task{key: cacheKey(&j.statement), session: j.session, statement: j.statement}
+	analysis, cause := r.cfg.Cache.Lookup(t.key, &j.statement)
+	if analysis != nil {
+		r.counters.Reused.Add(1)
+		j.analysis = analysis
+		r.cfg.Samples.Put(&j.statement, &j.session, analysis.Settings)
+		return
+	}
+	t.query = queryOf(&j.session, &j.statement, cause)
+	select {
+	case r.tasks <- t:
+		j.analysed = false
+	default:
+		r.counters.Skipped.Add(1)
+	}
+}
+
+func (r *Recorder) add(ev intercept.Event) *job {
+	j := &job{session: ev.Session, statement: *ev.Statement}
+	j.place = r.order.PushBack(j)
+	r.pending[j.statement.ID] = j
+	return j
+}
+
+func (r *Recorder) remove(j *job) {
+	r.order.Remove(j.place)
+	delete(r.pending, j.statement.ID)
+}
+
+func (r *Recorder) ended(ev intercept.Event) {
+	j := r.pending[ev.Statement.ID]
+	if j == nil { // its start was dropped: nothing to explain any more
+		j = r.add(ev)
+		j.analysed = true
+	}
+	j.session, j.statement, j.ended = ev.Session, *ev.Statement, true
+	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil {
+		select {
+		case r.questions <- question{id: j.statement.ID, operation: operation}:
+			j.asking = true
+		default: // recorded as uncounted
+		}
+	}
+	r.settle(j)
+}
+
+func (r *Recorder) analysed(res result) {
+	if j := r.pending[res.id]; j != nil {
+		j.analysis, j.analysed = res.analysis, true
+		r.settle(j)
+	}
+}
+
+func (r *Recorder) counted(c count) {
+	if j := r.pending[c.id]; j != nil {
+		j.statement.ModifiedRows, j.asking = c.rows, false
+		r.settle(j)
+	}
+}
+
+// abandon gives up what a closed session left running: the end of those was dropped, since a session ends behind its
+// statements.
+func (r *Recorder) abandon(session string) {
+	for e := r.order.Front(); e != nil; {
+		j := e.Value.(*job)
+		e = e.Next()
+		if j.statement.SessionID == session && !j.ended {
+			r.giveUp(j)
+		}
+	}
+}
+
+// giveUp records a statement as it is, for the last time.
+func (r *Recorder) giveUp(j *job) {
+	r.record(j)
+	r.remove(j)
+}
+
+// settle records a statement whose analysis is known: as running while it runs, and for good when it has ended.
+func (r *Recorder) settle(j *job) {
+	switch {
+	case !j.analysed, j.asking:
+	case j.ended:
+		r.giveUp(j)
+	case j.analysis != nil:
+		r.record(j)
+	}
+}
+
+func (r *Recorder) record(j *job) {
+	o := store.Observation{Session: j.session, Statement: j.statement, Analysis: j.analysis}
+	if j.statement.State == intercept.StateFinished {
+		o.Writes = writesOf(&j.statement)
+	}
+	r.cfg.Record(Record{Observation: &o})
+}
+
+// queryOf is the EXPLAIN of a statement in its own session.
+func queryOf(session *intercept.Session, st *intercept.Statement, cause store.Cause) Query {
+	handle := client.Handle{GUID: session.Handle.GUID, Secret: session.Handle.Secret}
+	return Query{
+		SQL: st.SQL, Fingerprint: st.Info.Fingerprint, Fallback: st.Info.Query, Cause: cause,
+		Target: Target{
+			Session: &handle, Configuration: session.Configuration, Settings: st.Settings,
+			Database: st.Database, ConfOverlay: st.ConfOverlay,
+		},
+	}
+}

@@ -1,0 +1,245 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
+)
+
+// TableRecords is the part of the store that keeps what is known of tables.
+type TableRecords interface {
+	SaveTableStats(ctx context.Context, upstream string, stats []advisor.TableStats) error
+	Writes(ctx context.Context, upstream, table string) (statscheck.Writes, error)
+	Baseline(ctx context.Context, upstream, table string) (*statscheck.Baseline, error)
+	Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error
+	UsageOf(ctx context.Context, upstream, table string) (statscheck.Usage, error)
+	SaveStaleness(ctx context.Context, upstream, table string, found []statscheck.Staleness, health statscheck.Health) error
+}
+
+// Watch keeps an eye on the tables that plans read and statements write: it reads their statistics, applies the rules and
+// records what holds. Tables are checked one after another on one session of ours.
+type Watch struct {
+	upstream string
+	tables   *Tables
+	records  TableRecords
+	limits   statscheck.Thresholds
+	log      zerolog.Logger
+	counters *Counters
+	now      func() time.Time
+
+	wake   chan struct{}
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	mu     struct {
+		sync.Mutex
+		due map[string]time.Time
+		// young holds, by table, until when a query that reads it needs no new check.
+		young *lru.Cache[string, time.Time]
+	}
+}
+
+const (
+	// settleDelay lets a burst of writes to a table pass before its statistics are read.
+	settleDelay = 2 * time.Second
+	// retryDelay is how long after a failed check the next query that reads the table may bring it back; a write always does.
+	retryDelay = time.Minute
+	// checkTimeout bounds the reading of one table: a DESCRIBE for the table and for each column.
+	checkTimeout = time.Minute
+	// maxDue bounds the tables that wait; further ones come again with the next query that reads them.
+	maxDue = 4096
+)
+
+// NewWatch returns a Watch that has not started. limits without Tables are the same for every table. The cache forgets the
+// plans of every table whose statistics changed.
+func NewWatch(upstream string, tables *Tables, cache *Cache, records TableRecords, limits statscheck.Thresholds,
+	log zerolog.Logger, counters *Counters, now func() time.Time,
+) *Watch {
+	w := &Watch{
+		upstream: upstream, tables: tables, records: records, limits: limits, log: log, counters: counters, now: now,
+		wake: make(chan struct{}, 1),
+	}
+	w.mu.due = map[string]time.Time{}
+	w.mu.young, _ = lru.New[string, time.Time](maxTables) // fails for a size below 1 only
+	tables.onChange(cache.Invalidate)
+	return w
+}
+
+// Start begins to check.
+func (w *Watch) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	w.wg.Go(func() { w.run(ctx) })
+}
+
+// Stop ends a running check and waits for it.
+func (w *Watch) Stop() {
+	w.cancel()
+	w.wg.Wait()
+}
+
+// Recorded takes note of an observation that is in the store: tables it wrote are checked soon, tables it read when their
+// last check is older than the statistics are believed.
+func (w *Watch) Recorded(o store.Observation) {
+	for _, tw := range o.Writes {
+		w.touch(tw.Table, settleDelay)
+	}
+	if o.Analysis != nil {
+		for _, table := range o.Analysis.Tables {
+			if !w.isYoung(table) {
+				w.touch(table, 0)
+			}
+		}
+	}
+}
+
+func (w *Watch) isYoung(table string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	until, ok := w.mu.young.Get(table)
+	return ok && w.now().Before(until)
+}
+
+func (w *Watch) setYoung(table string, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.young.Add(table, w.now().Add(d))
+}
+
+func (w *Watch) touch(table string, delay time.Duration) {
+	w.mu.Lock()
+	if _, ok := w.mu.due[table]; !ok && len(w.mu.due) < maxDue {
+		w.mu.due[table] = w.now().Add(delay)
+	}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *Watch) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		table, wait := w.next()
+		if table != "" {
+			w.check(ctx, table)
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// next takes the table that is due longest, or says how long there is nothing to do.
+func (w *Watch) next() (table string, wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wait = time.Hour
+	var first time.Time
+	for t, at := range w.mu.due {
+		if table == "" || at.Before(first) {
+			table, first = t, at
+		}
+	}
+	if table == "" {
+		return "", wait
+	}
+	if wait = first.Sub(w.now()); wait > 0 {
+		return "", wait
+	}
+	delete(w.mu.due, table)
+	return table, 0
+}
+
+// check reads one table and records what the rules say. Its failure is logged; the next write, or after a while the next
+// query that names the table, brings it back.
+func (w *Watch) check(ctx context.Context, table string) {
+	w.setYoung(table, retryDelay)
+	defer isolate(w.log, w.counters, "check of a table panicked")
+	checking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	err := w.Check(checking, table)
+	switch {
+	case err == nil:
+		w.setYoung(table, w.tables.maxAge)
+	case ctx.Err() == nil:
+		w.log.Warn().Str("table", table).Err(err).Msg("statistics of a table not checked")
+	}
+}
+
+// Check reads the table's statistics from Hive now, moves its baseline where autogather kept up, and records the
+// staleness that holds. Nothing holds for a table that is gone, or a temporary one.
+func (w *Watch) Check(ctx context.Context, table string) error {
+	limits, off := w.limits.For(table)
+	usage, err := w.records.UsageOf(ctx, w.upstream, table)
+	if err != nil {
+		return err
+	}
+	stats, err := w.tables.Read(ctx, table, slices.Concat(usage.JoinColumns, usage.OtherColumns))
+	switch {
+	case errors.Is(err, statscheck.ErrTableGone), err == nil && stats.Temporary:
+		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
+	case err != nil:
+		return err
+	}
+	if err := w.records.SaveTableStats(ctx, w.upstream, []advisor.TableStats{stats}); err != nil {
+		return err
+	}
+	subject, err := w.subject(ctx, table, stats, usage)
+	if err != nil {
+		return err
+	}
+	var found []statscheck.Staleness
+	if !off {
+		found = statscheck.Check(subject, limits)
+	}
+	for _, s := range found {
+		w.log.Info().Str("table", table).Str("rule", string(s.Rule)).Str("level", string(s.Level)).Str("reason", s.Reason).Msg("stale statistics")
+	}
+	return w.records.SaveStaleness(ctx, w.upstream, table, found, statscheck.HealthOf(subject))
+}
+
+func (w *Watch) subject(ctx context.Context, table string, stats advisor.TableStats, usage statscheck.Usage) (statscheck.Subject, error) {
+	s := statscheck.Subject{Stats: stats, Usage: usage, Now: w.now()}
+	var err error
+	if s.Baseline, err = w.records.Baseline(ctx, w.upstream, table); err != nil {
+		return s, err
+	}
+	if s.Writes, err = w.records.Writes(ctx, w.upstream, table); err != nil {
+		return s, err
+	}
+	if moved := statscheck.Rebase(s.Baseline, s.Writes, stats); moved.Kept {
+		if err := w.records.Rebase(ctx, w.upstream, table, *moved.Baseline); err != nil {
+			return s, err
+		}
+		s.Baseline, s.Writes = moved.Baseline, moved.Writes
+	}
+	return s, nil
+}
+
+// KnownRows implements KnownRows: the baseline's rows and those counted since. Writes that could not be counted leave it unknown.
+func (w *Watch) KnownRows(ctx context.Context, upstream, table string) (int64, bool) {
+	b, err := w.records.Baseline(ctx, upstream, table)
+	if err != nil || b == nil || b.Rows == nil {
+		return 0, false
+	}
+	writes, err := w.records.Writes(ctx, upstream, table)
+	if err != nil || writes.Rows == 0 || writes.Uncounted > 0 {
+		return 0, false
+	}
+	return *b.Rows + writes.Rows, true
+}
