@@ -126,7 +126,7 @@ func flag(o *explain.Operator, name string) bool {
 // bigTable is the streamed position: printed by EXTENDED, otherwise the one that no other vertex brings.
 func (f *flow) bigTable(o *explain.Operator) int {
 	if v, ok := o.Attr("Position of Big Table"); ok {
-		if n, err := strconv.Atoi(v); err == nil {
+		if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < len(f.sides[o]) {
 			return n
 		}
 	}
@@ -175,8 +175,13 @@ func parseCondition(text string) (Condition, bool) {
 	var err1, err2 error
 	c.Left, err1 = strconv.Atoi(strings.TrimSpace(left))
 	c.Right, err2 = strconv.Atoi(strings.TrimSpace(right))
-	return c, err1 == nil && err2 == nil
+	return c, err1 == nil && err2 == nil && isPosition(c.Left) && isPosition(c.Right)
 }
+
+// mostInputs bounds the positions of a join; Hive's tags are bytes.
+const mostInputs = 128
+
+func isPosition(n int) bool { return n >= 0 && n < mostInputs }
 
 // joinType reads the words before "Join". Hive up to 3 prints a full outer join as "Outer Join".
 func joinType(words string) JoinType {
@@ -199,7 +204,7 @@ func joinType(words string) JoinType {
 
 // positions counts a join's inputs: by its keys, which name every position, or by its conditions.
 func positions(o *explain.Operator) int {
-	n := len(o.Group("keys"))
+	n := min(len(o.Group("keys")), mostInputs)
 	for _, c := range conditions(o) {
 		n = max(n, c.Left+1, c.Right+1)
 	}

@@ -9,7 +9,7 @@ import (
 // counts as its input does. −1: some operator has no estimate, a Dummy Store for instance; Hive converts no join then.
 func (f *flow) inputCumulative(s side) int64 {
 	memo := map[*explain.Operator]int64{}
-	feed := f.original(s.feeds[0])
+	feed := s.feeds[0]
 	if len(s.feeds) > 1 {
 		return f.unionCumulative(s.feeds, memo)
 	}
@@ -47,7 +47,7 @@ func (f *flow) cumulativeInputs(o *explain.Operator, memo map[*explain.Operator]
 			return f.unionCumulative(from, memo)
 		}
 		for _, p := range f.producers(o) {
-			total = addCount(total, f.cumulative(f.original(p), memo))
+			total = addCount(total, f.cumulative(p, memo))
 		}
 		return total
 	}
@@ -57,7 +57,7 @@ func (f *flow) cumulativeInputs(o *explain.Operator, memo map[*explain.Operator]
 		case len(s.feeds) > 1:
 			n = f.unionCumulative(s.feeds, memo)
 		case len(s.feeds) == 1:
-			n = f.cumulative(f.original(s.feeds[0]), memo)
+			n = f.cumulative(s.feeds[0], memo)
 		}
 		if n == -1 {
 			return -1
@@ -109,7 +109,7 @@ func (f *flow) unionCumulative(copies []*explain.Operator, memo map[*explain.Ope
 	}
 	total = addCount(total, union) // the union itself
 	for _, o := range copies {
-		total = addCount(total, f.cumulative(f.original(o), memo))
+		total = addCount(total, f.cumulative(o, memo))
 	}
 	return total
 }

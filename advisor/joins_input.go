@@ -51,7 +51,6 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 // estimate is the row and size estimate of what feeds a join. A Dummy Store prints none, nor do user-level plans for a
 // shuffle: there it is that of the operator below.
 func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
-	o = f.original(o)
 	if o.Stats == nil && (o.Kind == kindDummyStore || isReduceSink(o)) {
 		if below := f.producer(o); below != nil {
 			return below.Stats

@@ -12,7 +12,7 @@ import (
 // keys with an unknown count, a join ends it. Names are those of the base columns.
 func (f *flow) layout(feed *explain.Operator, union bool) Layout {
 	l := Layout{TotalSize: -1}
-	o := f.original(feed)
+	o := feed
 	if isReduceSink(o) || o.Kind == kindDummyStore {
 		o = f.producer(o) // the join's own shuffle
 	}

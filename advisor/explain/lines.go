@@ -5,8 +5,9 @@ import "strings"
 // line is one line of the text, free of what its way here added to it.
 type line struct {
 	no     int // 1-based, in the text as given
-	indent int // columns of leading white space; a tab counts as two
+	indent int // columns of leading white space
 	width  int // length as given, for telling lines that a terminal wrapped
+	trail  int // white space cut off at the end
 	text   string
 }
 
@@ -20,9 +21,10 @@ func cleanLines(text string) []line {
 	strip := prefixed(raw)
 	lines := make([]line, 0, len(raw))
 	for i, s := range raw {
-		s = strings.TrimRight(s, " \t\r\u00a0")
-		s = strings.TrimPrefix(s, "\ufeff")
+		s = strings.TrimPrefix(strings.TrimRight(s, "\r"), "\ufeff")
 		width := len(s)
+		s = strings.TrimRight(s, " \t\u00a0")
+		trail := width - len(s)
 		if s == "" || s == maskedLine {
 			continue
 		}
@@ -41,7 +43,7 @@ func cleanLines(text string) []line {
 		if s == "" {
 			continue
 		}
-		lines = append(lines, line{no: i + 1, indent: indent, width: width, text: s})
+		lines = append(lines, line{no: i + 1, indent: indent, width: width, trail: trail, text: s})
 	}
 	return lines
 }
@@ -134,6 +136,9 @@ func startsWithDate(s string) bool {
 	return s[len(shape)] == ' ' || s[len(shape)] == 'T'
 }
 
+// tabStop is the width of a tab in text that an editor or terminal has compressed.
+const tabStop = 8
+
 // indentation counts the columns of leading white space and the bytes that make them.
 func indentation(s string) (columns, bytes int) {
 	for i := range len(s) {
@@ -141,7 +146,7 @@ func indentation(s string) (columns, bytes int) {
 		case ' ':
 			columns++
 		case '\t':
-			columns += 2
+			columns += tabStop - columns%tabStop
 		default:
 			return columns, i
 		}

@@ -49,57 +49,6 @@ func parseStages(form Form, lines []line, at int) (*Plan, error) {
 	return p, nil
 }
 
-// readPreamble takes what Hive prints above the stages: the optimized SQL, the optimizer's line and warnings.
-func readPreamble(p *Plan, lines []line) {
-	for i := 0; i < len(lines); i++ {
-		text := lines[i].text
-		switch {
-		case strings.HasPrefix(text, headOptimizedSQL):
-			var sql strings.Builder
-			sql.WriteString(strings.TrimPrefix(text[len(headOptimizedSQL):], " "))
-			for i+1 < len(lines) && !isPreamble(lines[i+1].text) {
-				i++
-				sql.WriteByte('\n')
-				sql.WriteString(strings.Repeat(" ", lines[i].indent))
-				sql.WriteString(lines[i].text)
-			}
-			p.OptimizedSQL = sql.String()
-		case strings.HasPrefix(text, "Warning: "):
-			p.Warnings = append(p.Warnings, text)
-		case isCBOLine(text):
-			p.CBO = text
-		}
-	}
-}
-
-func isPreamble(text string) bool {
-	return strings.HasPrefix(text, "Warning: ") || isCBOLine(text)
-}
-
-func isCBOLine(text string) bool {
-	return strings.HasPrefix(text, "Plan optimized by CBO") || strings.HasPrefix(text, "Plan not optimized by CBO")
-}
-
-// planEnd is the index after the plan's last line: what a client prints below it is left out.
-func planEnd(lines []line, at int) int {
-	for i := at + 1; i < len(lines); i++ {
-		if l := lines[i]; l.indent == 0 && isTrailer(l.text) {
-			return i
-		}
-	}
-	return len(lines)
-}
-
-// isTrailer tells what clients print after a result: "40 rows selected (0.3 seconds)", "Time taken: 0.1 seconds, …".
-func isTrailer(text string) bool {
-	if strings.HasPrefix(text, "Time taken: ") {
-		return true
-	}
-	count, rest, _ := strings.Cut(text, " ")
-	return isPosition(strings.ReplaceAll(count, ",", "")) &&
-		(strings.HasPrefix(rest, "rows selected") || strings.HasPrefix(rest, "row selected"))
-}
-
 // stageLine tells whether a line can stand below parent: what cannot is the rest of a value that holds line breaks.
 func stageLine(parent *node, l line) bool {
 	switch {
@@ -277,25 +226,6 @@ func (b *builder) vertexLine(v *Vertex, k *node) {
 	}
 }
 
-// mapReduce reads an MR stage as a map and a reduce vertex with an edge between them.
-func (b *builder) mapReduce(s *Stage, n *node) {
-	mapper := &Vertex{Name: s.ID + " Map", Kind: VertexMap, Stage: s}
-	reducer := &Vertex{Name: s.ID + " Reduce", Kind: VertexReduce, Stage: s}
-	for _, k := range n.kids {
-		if k.text == "Reduce Operator Tree:" {
-			b.vertexLine(reducer, k)
-		} else {
-			b.vertexLine(mapper, k)
-		}
-	}
-	s.Vertices = append(s.Vertices, mapper)
-	if len(reducer.Roots) > 0 {
-		reducer.ExecutionMode = mapper.ExecutionMode
-		s.Vertices = append(s.Vertices, reducer)
-		s.Edges = append(s.Edges, Edge{From: mapper.Name, To: reducer.Name, Type: "SHUFFLE"})
-	}
-}
-
 // localWork reads the operators that build hash tables before an MR map join runs.
 func (b *builder) localWork(s *Stage, n *node) {
 	v := &Vertex{Name: s.ID + " Local", Kind: VertexLocal, Stage: s}
@@ -327,30 +257,4 @@ func (b *builder) fetch(s *Stage, n *node) {
 			s.Roots = append(s.Roots, b.operator(o, nil, nil))
 		}
 	}
-}
-
-// parseEdges reads "Map 1 <- Map 4 (BROADCAST_EDGE), Reducer 5 (SIMPLE_EDGE)".
-func parseEdges(text string) ([]Edge, bool) {
-	to, list, ok := strings.Cut(text, " <- ")
-	if !ok {
-		return nil, false
-	}
-	var edges []Edge
-	for list != "" {
-		from, rest, ok := strings.Cut(list, " (")
-		if !ok {
-			return nil, false
-		}
-		kind, after, ok := strings.Cut(rest, ")")
-		if !ok {
-			return nil, false
-		}
-		e := Edge{From: strings.TrimSpace(from), To: strings.TrimSpace(to), Type: EdgeType(kind)}
-		if e.Type == EdgeContains {
-			e.From, e.To = e.To, e.From
-		}
-		edges = append(edges, e)
-		list = strings.TrimPrefix(strings.TrimSpace(after), ",")
-	}
-	return edges, len(edges) > 0
 }

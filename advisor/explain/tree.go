@@ -13,6 +13,9 @@ type node struct {
 // maxDepth bounds the nesting that is read; deeper lines count as siblings. Hive nests a few hundred operators at most.
 const maxDepth = 10_000
 
+// leastWrap is the narrowest terminal whose wrapped lines are told from values with line breaks.
+const leastWrap = 60
+
 // buildTree arranges lines by their indentation. A line that fits no open level, or that fits refuses below its parent
 // (the root, at the left edge, has indent −1), is the rest of the line before it: a value with a line break, or a line
 // that was wrapped.
@@ -26,7 +29,14 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 		widest = max(widest, l.width)
 	}
 	var last *node
-	var lastWidth int
+	var before line
+	var more []string // what continues last, glue and text in turn
+	flush := func() {
+		if len(more) > 0 {
+			last.text += strings.Join(more, "")
+			more = more[:0]
+		}
+	}
 	for i, l := range lines {
 		top := len(stack) - 1
 		for stack[top].indent > l.indent {
@@ -43,13 +53,14 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 				continue // nothing it could belong to
 			}
 			glue := "\n"
-			if lastWidth == widest && widest >= 60 {
-				glue = ""
+			if before.width == widest && widest >= leastWrap {
+				glue = strings.Repeat(" ", before.trail+l.indent)
 			}
-			last.text += glue + l.text
-			lastWidth = l.width
+			more = append(more, glue, l.text)
+			before = l
 			continue
 		}
+		flush()
 		n := &nodes[i]
 		*n = node{no: l.no, indent: l.indent, text: l.text}
 		stack[parent].kids = append(stack[parent].kids, n)
@@ -57,8 +68,9 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 		if len(stack) < maxDepth {
 			stack = append(stack, n)
 		}
-		last, lastWidth = n, l.width
+		last, before = n, l
 	}
+	flush()
 	return root.kids
 }
 
@@ -127,11 +139,13 @@ func isPosition(s string) bool {
 // joinBraces makes one line of a value that spreads over several between braces, such as an Avro schema among a table's
 // properties. Braces that do not close leave the lines as they are.
 func joinBraces(lines []line) []line {
-	out := lines[:0:0]
+	out := make([]line, 0, len(lines))
+	open := false // a brace that closes nowhere: no later one is looked for
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
-		if strings.HasSuffix(l.text, " {") {
-			if end := closingBrace(lines, i); end > i {
+		if !open && strings.HasSuffix(l.text, " {") {
+			end := closingBrace(lines, i)
+			if open = end < 0; !open {
 				var text strings.Builder
 				for j := i; j <= end; j++ {
 					text.WriteString(lines[j].text)

@@ -1,0 +1,90 @@
+package advisor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+)
+
+// stageFeeds tells for each vertex of a stage what it receives, ordered by the vertices' numbers.
+func stageFeeds(s *explain.Stage) map[string][]feed {
+	feeds := map[string][]feed{}
+	for _, v := range s.Vertices {
+		sinks := sinksOf(v)
+		edges := edgesFrom(s, v.Name)
+		for i, o := range assign(s, sinks, edges) {
+			if o < 0 {
+				continue
+			}
+			e := edges[o]
+			list := feeds[e.To]
+			at := -1
+			for k := range list {
+				if list[k].from == e.From && (e.From != v.Name || sameSink(list[k].ops[0], sinks[i])) {
+					at = k
+				}
+			}
+			if at < 0 {
+				list = append(list, feed{from: e.From, edge: e.Type})
+				at = len(list) - 1
+			}
+			if e.From != v.Name || len(list[at].ops) == 0 { // a union's members bring one input together
+				list[at].ops = append(list[at].ops, sinks[i])
+			}
+			feeds[e.To] = list
+		}
+	}
+	for _, list := range feeds {
+		slices.SortStableFunc(list, func(a, b feed) int { return byVertexNumber(a.from, b.from) })
+	}
+	return feeds
+}
+
+// sameSink tells a reduce sink that is printed once more: the tail after an MR union repeats below each member.
+func sameSink(a, b *explain.Operator) bool {
+	ta, oka := a.Attr("tag")
+	tb, okb := b.Attr("tag")
+	if oka && okb && ta != "-1" {
+		return ta == tb
+	}
+	return a.Parent != nil && b.Parent != nil && a.Parent.Kind == kindUnion && b.Parent.Kind == kindUnion &&
+		attrEqual(a, b, "key expressions") && attrEqual(a, b, "value expressions") && *stats(a) == *stats(b)
+}
+
+func attrEqual(a, b *explain.Operator, name string) bool {
+	va, _ := a.Attr(name)
+	vb, _ := b.Attr(name)
+	return va == vb
+}
+
+func sinksOf(v *explain.Vertex) []*explain.Operator {
+	var sinks []*explain.Operator
+	for o := range v.Operators() {
+		if o.Kind == kindReduceSink || strings.HasSuffix(o.Kind, "HashTable Sink Operator") && v.Kind != explain.VertexLocal {
+			sinks = append(sinks, o)
+		}
+	}
+	return sinks
+}
+
+// edgesFrom lists the edges a vertex writes to; those of a union it is a member of are its own.
+func edgesFrom(s *explain.Stage, name string) []explain.Edge {
+	var edges []explain.Edge
+	for _, e := range s.Edges {
+		if e.From != name {
+			continue
+		}
+		if e.Type != explain.EdgeContains {
+			edges = append(edges, e)
+			continue
+		}
+		for _, u := range s.Edges {
+			if u.From == e.To && u.Type != explain.EdgeContains {
+				edges = append(edges, u)
+			}
+		}
+	}
+	slices.SortStableFunc(edges, func(a, b explain.Edge) int { return byVertexNumber(a.To, b.To) })
+	return edges
+}
