@@ -64,7 +64,7 @@ func estimator(below *flowStats, text string) (columnStat, bool) {
 	default:
 		return columnStat{}, false
 	}
-	args := splitTop(rest[:len(rest)-1], ", ")
+	args := splitTop(rest[:len(rest)-1], ",")
 	var out columnStat
 	found := false
 	for i, arg := range args {
