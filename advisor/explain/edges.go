@@ -13,7 +13,7 @@ func parseEdges(text string) ([]Edge, bool) {
 	var edges []Edge
 	for list != "" {
 		from, rest, ok := strings.Cut(list, " (")
-		if !ok {
+		if !ok || strings.Contains(from, ",") {
 			return nil, false
 		}
 		kind, after, ok := strings.Cut(rest, ")")
