@@ -167,7 +167,8 @@ const maxSettingName = 256
 func isSettingByte(c byte) bool { return isCharsetByte(c) || c == '*' || c == '/' || c == '$' }
 
 // Secret reports whether the value of the setting key must not be shown or stored: every key outside Hive, Tez and
-// MapReduce, and those of theirs whose name, or whose value, speaks of a password, secret, token, credential or key.
+// MapReduce, and those of theirs whose name, or whose value, speaks of a password, secret, token, credential or, unless
+// the value is a number (hive.skewjoin.key=100000), key.
 func Secret(key, value string) bool {
 	key = strings.TrimPrefix(key, "hiveconf:")
 	known := false
@@ -183,5 +184,5 @@ func Secret(key, value string) bool {
 			return true
 		}
 	}
-	return strings.Contains(key, "key")
+	return strings.Contains(key, "key") && span(value, isDigit) < len(value)
 }

@@ -111,7 +111,7 @@ func alterTable(l *lexer, info *Info, target Write) {
 	case l.is(t, "exchange"):
 		exchangePartition(l, info, target)
 		return
-	case l.is(t, "rename") && target.Partition != nil, l.isAny(t, "concatenate", "execute"),
+	case l.is(t, "rename") && target.Partition != nil, l.isAny(t, "concatenate", "execute", "recover"),
 		l.is(t, "set") && l.is(l.peek(), "location"):
 		target.Op = WriteAlterPartition
 	default:

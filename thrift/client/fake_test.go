@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/binary"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -252,4 +254,44 @@ func listen(t *testing.T, serve func(net.Conn)) Config {
 		group.Wait()
 	})
 	return Config{Address: listener.Addr().String(), Auth: "NONE", User: "u", Password: "hunter2", CallTimeout: 20 * time.Second}
+}
+
+// startSASL serves f behind SASL PLAIN with any login, one frame a message, until the test ends.
+func (f *fakeServer) startSASL(t *testing.T) Config {
+	t.Helper()
+	processor := hiveserver.NewTCLIServiceProcessor(f)
+	return listen(t, func(conn net.Conn) {
+		for range 2 { // START with the mechanism, then the response
+			header := make([]byte, 5)
+			if _, err := io.ReadFull(conn, header); err != nil {
+				return
+			}
+			if _, err := io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(header[1:]))); err != nil {
+				return
+			}
+		}
+		if _, err := io.WriteString(conn, saslMessage(saslComplete, "")); err != nil {
+			return
+		}
+		for f.answerFrame(conn, processor) == nil {
+		}
+	})
+}
+
+// answerFrame reads one frame and answers the call in it.
+func (f *fakeServer) answerFrame(conn net.Conn, processor athrift.TProcessor) error {
+	header := make([]byte, 4)
+	if _, err := io.ReadFull(conn, header); err != nil {
+		return err
+	}
+	in, out := athrift.NewTMemoryBuffer(), athrift.NewTMemoryBuffer()
+	if _, err := io.CopyN(in, conn, int64(binary.BigEndian.Uint32(header))); err != nil {
+		return err
+	}
+	if ok, err := processor.Process(context.Background(), athrift.NewTBinaryProtocolConf(in, nil), athrift.NewTBinaryProtocolConf(out, nil)); !ok {
+		return err
+	}
+	reply := binary.BigEndian.AppendUint32(nil, uint32(out.Len()))
+	_, err := conn.Write(append(reply, out.Bytes()...))
+	return err
 }

@@ -200,5 +200,8 @@ func (c *Conn) fetch(ctx context.Context, operation *hiveserver.TOperationHandle
 			FetchType:       kind,
 		})
 	})
-	return r.GetResults(), err
+	if err != nil {
+		return nil, err
+	}
+	return r.GetResults(), nil
 }

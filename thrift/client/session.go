@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	athrift "github.com/apache/thrift/lib/go/thrift"
 	"github.com/beltran/gohive"
 	"github.com/beltran/gohive/hiveserver"
 )
@@ -193,13 +194,22 @@ func (s *Session) do(ctx context.Context, timeout time.Duration, f func(context.
 	end := s.socket.begin(ctx, timeout, s.grace)
 	defer end()
 	defer func() {
-		if s.socket.cause.Load() != nil {
+		if s.socket.cause.Load() != nil || outOfStep(err) {
 			s.broken = true
+			_ = s.socket.Close()
 			err = contextError(ctx, s.socket.explain(err))
 		}
 	}()
 	defer recovered(&err)
 	return hiveError(f(context.WithoutCancel(ctx)))
+}
+
+// outOfStep reports whether err came from Thrift itself, so that the rest of a reply may still be on the way.
+func outOfStep(err error) bool {
+	var transport athrift.TTransportException
+	var protocol athrift.TProtocolException
+	var application athrift.TApplicationException
+	return errors.As(err, &transport) || errors.As(err, &protocol) || errors.As(err, &application) && !answered(err)
 }
 
 func (s *Session) query(ctx context.Context, sql string) (result Result, err error) {
