@@ -92,6 +92,9 @@ var levels = []string{"INFO", "WARN", "DEBUG", "ERROR", "TRACE"}
 
 // cutLogPrefix takes off Beeline's "INFO  : " or a log4j prefix ("2026-01-31T12:00:00,123 INFO [main] ql.Driver: ").
 func cutLogPrefix(s string) (string, bool) {
+	if s == "" || s[0] == ' ' {
+		return s, false
+	}
 	for _, level := range levels {
 		if rest, ok := strings.CutPrefix(s, level); ok {
 			rest = strings.TrimLeft(rest, " ")
