@@ -18,7 +18,6 @@ type relay struct {
 	server   *Server
 	id       int64
 	openedAt time.Time
-	log      zerolog.Logger
 	client   net.Conn
 	watch    *watcher
 	wire     *thrift.Conn
@@ -35,12 +34,8 @@ type relay struct {
 }
 
 func (s *Server) newRelay(id int64, client net.Conn) *relay {
-	addr := client.RemoteAddr().String()
-	r := &relay{
-		server: s, id: id, client: client, openedAt: s.now(),
-		log: s.log.With().Int64("connection", id).Str("client", addr).Logger(),
-	}
-	r.watch = &watcher{Connection: s.tracker.Connect(addr), counters: &s.counters, log: r.log}
+	r := &relay{server: s, id: id, client: client, openedAt: s.now()}
+	r.watch = &watcher{Connection: s.tracker.Connect(client.RemoteAddr().String()), relay: r}
 	r.wire = thrift.NewConn(s.cfg.Limits, r.watch)
 	return r
 }
@@ -143,15 +138,20 @@ func (r *relay) end() {
 		} else {
 			s.counters.upstreamFailures.Add(1)
 		}
-		r.summary(r.log.Warn()).Stringer("side", f.side).Str("phase", f.phase).Err(f.err).Str("advice", f.advice()).
+		r.summary(zerolog.WarnLevel).Stringer("side", f.side).Str("phase", f.phase).Err(f.err).Str("advice", f.advice()).
 			Msg("connection failed")
 		return
 	}
-	r.summary(r.log.Debug()).Bool("login_refused", r.wire.Refused()).Msg("connection ended")
+	r.summary(zerolog.DebugLevel).Bool("login_refused", r.wire.Refused()).Msg("connection ended")
 }
 
-func (r *relay) summary(e *zerolog.Event) *zerolog.Event {
-	return e.Str("upstream", r.server.cfg.Address).
+// log begins a line about the connection. A logger of its own would cost every idle connection half a kilobyte.
+func (r *relay) log(level zerolog.Level) *zerolog.Event {
+	return r.server.log.WithLevel(level).Int64("connection", r.id).Str("client", r.watch.addr)
+}
+
+func (r *relay) summary(level zerolog.Level) *zerolog.Event {
+	return r.log(level).Str("upstream", r.server.cfg.Address).
 		Int64("bytes_from_client", r.fromClient.Load()).Int64("bytes_from_server", r.fromServer.Load())
 }
 
@@ -170,12 +170,12 @@ func (r *relay) recovered() {
 	if r.wire.TurnBlind(thrift.BlindPanic) {
 		r.server.counters.blind[thrift.BlindPanic].Add(1)
 	}
-	r.log.Error().Interface("panic", v).Bytes("stack", debug.Stack()).Msg("observation failed, connection is relayed without being observed")
+	r.log(zerolog.ErrorLevel).Interface("panic", v).Bytes("stack", debug.Stack()).Msg("observation failed, connection is relayed without being observed")
 }
 
 func (r *relay) info() ConnectionInfo {
 	return ConnectionInfo{
-		ID: r.id, ClientAddr: r.client.RemoteAddr().String(), OpenedAt: r.openedAt,
+		ID: r.id, ClientAddr: r.watch.addr, OpenedAt: r.openedAt,
 		BytesFromClient: r.fromClient.Load(), FromServer: r.fromServer.Load(),
 		Blind: r.wire.Blind(), Waiting: r.wire.Waiting(),
 	}

@@ -132,12 +132,14 @@ func eventually(t *testing.T, what string, done func() bool) {
 // events takes n events.
 func (r *rig) events(n int) []string {
 	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
 	s := &sinkOf{}
 	for range n {
 		select {
 		case e := <-r.queue.Events():
 			s.events = append(s.events, e)
-		case <-time.After(20 * time.Second):
+		case <-ctx.Done():
 			r.t.Fatalf("only %d of %d events", len(s.events), n)
 		}
 	}

@@ -45,10 +45,12 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 		s = c.adopt(handle)
 	}
 	t.used.MoveToBack(s.place)
-	if t.started.Len() >= t.cfg.MaxStatements {
-		t.end(t.started.Front().Value.(*statement), StateLost)
+	size := st.size()
+	for oldest := t.started.Front(); oldest != nil && (t.started.Len() >= t.cfg.MaxStatements || t.text+size > t.cfg.MaxTextBytes); oldest = t.started.Front() {
+		t.end(oldest.Value.(*statement), StateLost)
 		t.stats.ForgottenStatements++
 	}
+	t.text += size
 	st.session, st.Database, st.Settings, st.StartedAt = s, s.Database, s.Settings, t.cfg.Now()
 	st.place = t.started.PushBack(st)
 	if s.statements == nil {
@@ -62,6 +64,9 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 	t.emit(StatementStarted, s, st)
 	return st
 }
+
+// size is the memory its texts hold, in bytes; it does not change.
+func (st *statement) size() int64 { return int64(len(st.SQL) + len(st.Info.Normalized)) }
 
 // parse keeps a defect of the reader away from the observation of the connection.
 func parse(sql string) (info hiveql.Info) {
@@ -195,6 +200,7 @@ func (t *Tracker) end(st *statement, state State) {
 	st.State, st.EndedAt = state, t.cfg.Now()
 	s := st.session
 	t.started.Remove(st.place)
+	t.text -= st.size()
 	delete(s.statements, st)
 	delete(st.conn.calls, st)
 	if st.OperationID != "" {

@@ -12,6 +12,7 @@ import (
 const (
 	DefaultMaxSessions   = 20_000
 	DefaultMaxStatements = 50_000
+	DefaultMaxTextBytes  = 256 << 20
 )
 
 // TrackerConfig configures a Tracker. A zero field stands for its default.
@@ -24,6 +25,8 @@ type TrackerConfig struct {
 	// MaxSessions and MaxStatements bound what is remembered; the one unused for longest, or oldest, is given up with state LOST.
 	MaxSessions   int
 	MaxStatements int
+	// MaxTextBytes bounds the texts of running statements together, in bytes; the oldest are given up for a new one.
+	MaxTextBytes int64
 	// Now is the clock, time.Now by default; NewID makes statement ids, UUIDs of version 7 by default.
 	Now   func() time.Time
 	NewID func() string
@@ -41,6 +44,7 @@ type Tracker struct {
 	// used orders sessions by last use, started orders running statements by start; the front is given up first.
 	used    *list.List
 	started *list.List
+	text    int64 // bytes of running statements' texts
 	stats   TrackerStats
 }
 
@@ -60,6 +64,9 @@ func NewTracker(cfg TrackerConfig, sink Sink) *Tracker {
 	}
 	if cfg.MaxStatements <= 0 {
 		cfg.MaxStatements = DefaultMaxStatements
+	}
+	if cfg.MaxTextBytes <= 0 {
+		cfg.MaxTextBytes = DefaultMaxTextBytes
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -596,6 +596,7 @@ func TestSecretSettings(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	q := NewQueue(2)
+	q.MaxBytes = 10
 	for i := range 3 {
 		if got := q.Offer(Event{Kind: EventKind(i + 1)}); got != (i < 2) {
 			t.Errorf("offer %d: %t", i, got)
@@ -604,7 +605,49 @@ func TestQueue(t *testing.T) {
 	if q.Len() != 2 || q.Dropped() != 1 {
 		t.Errorf("%d wait, %d dropped", q.Len(), q.Dropped())
 	}
-	if e := <-q.Events(); e.Kind != SessionOpened {
-		t.Errorf("first event %d", e.Kind)
+	for want := SessionOpened; q.Len() > 0; want++ {
+		if e := <-q.Events(); e.Kind != want {
+			t.Errorf("event %d, wanted %d", e.Kind, want)
+		}
+	}
+	text := func(n int) Event { return Event{Statement: &Statement{SQL: strings.Repeat("x", n)}} }
+	for i, tc := range []struct {
+		bytes int
+		fits  bool
+	}{{11, false}, {6, true}, {5, false}, {4, true}} {
+		if got := q.Offer(text(tc.bytes)); got != tc.fits {
+			t.Errorf("offer %d of %d bytes: %t", i, tc.bytes, got)
+		}
+	}
+	<-q.Events()
+	if !q.Offer(text(6)) {
+		t.Error("the bytes of a taken event still count")
+	}
+	for range 1000 { // what has been taken is forgotten
+		<-q.Events()
+		if !q.Offer(text(4)) {
+			t.Fatal("a queue with room is full")
+		}
+	}
+	if cap(q.sizes) > 16 {
+		t.Errorf("%d sizes kept of 2 events", cap(q.sizes))
+	}
+}
+
+// TestTextBound: long statements push out the oldest before there are many of them.
+func TestTextBound(t *testing.T) {
+	w := newWire(t, TrackerConfig{MaxTextBytes: 100_000})
+	c := w.connect("bi")
+	w.open(c, 'A', nil)
+	for i := range 10 {
+		send(c, 'A', "select '"+strings.Repeat("x", 30_000)+"'", true)(started(byte('a' + i)))
+	}
+	stats := w.tracker.Stats()
+	if stats.Statements != 3 || stats.ForgottenStatements != 7 {
+		t.Errorf("stats %+v", stats)
+	}
+	closeSession(c, 'A', good())
+	if w.tracker.text != 0 {
+		t.Errorf("%d bytes counted without a statement", w.tracker.text)
 	}
 }

@@ -45,14 +45,17 @@ func (c *Conn) Blind() BlindReason {
 	return c.blind
 }
 
-// TurnBlind stops the observation, for a reason outside of the bytes. The observer is not called: it may be the reason.
-func (c *Conn) TurnBlind(reason BlindReason) {
+// TurnBlind stops the observation, for a reason outside of the bytes; false when it had stopped already. The observer is not
+// called: it may be the reason.
+func (c *Conn) TurnBlind(reason BlindReason) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.blind == NotBlind {
-		c.blind = reason
-		c.forget()
+	if c.blind != NotBlind {
+		return false
 	}
+	c.blind = reason
+	c.forget()
+	return true
 }
 
 // Waiting is how many calls wait for a reply; 0 when the connection is blind.

@@ -10,7 +10,7 @@ const (
 	DefaultMaxReplyBytes = 1 << 30
 	DefaultCopyBytes     = 1 << 20
 	DefaultWalkBytes     = 64 << 10
-	DefaultPendingCalls  = 1024
+	DefaultPendingCalls  = 256
 )
 
 // Limits bound what a Conn accepts and keeps. A zero field stands for its default.
@@ -20,6 +20,7 @@ type Limits struct {
 	// MaxReplyBytes is the same for HiveServer2's replies.
 	MaxReplyBytes int64
 	// CopyBytes is the longest copy kept of a watched message; what is longer is decoded as far as it goes and marked truncated.
+	// Calls other than ExecuteStatement are small, and kept to 64 KiB, for a client may send many before a reply comes.
 	CopyBytes int
 	// WalkBytes is the longest frame whose unwatched message is walked to its end. In a longer one it is taken to fill the frame,
 	// so that the frame can be spliced; a watched message is always walked.

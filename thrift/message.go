@@ -36,6 +36,17 @@ func (s *Stream) expected() bool {
 	return w != nil && w.method == s.head.method && w.nameHash == s.head.nameHash && w.seq == s.head.seq
 }
 
+// smallCall bounds the copy of a call without a statement, in bytes.
+const smallCall = 64 << 10
+
+func (s *Stream) copyLimit() int {
+	limit := s.conn.limits.CopyBytes
+	if s.side == Client && s.head.method != ExecuteStatement {
+		limit = min(limit, smallCall)
+	}
+	return limit
+}
+
 // endBody decodes the copy of a watched message and hands it on.
 func (s *Stream) endBody() {
 	if !s.copy.active() {

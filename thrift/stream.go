@@ -187,7 +187,7 @@ func (s *Stream) feedMessage(p []byte) (n int, err error) {
 	}
 	n, done, err := s.walk.feed(p)
 	if s.copy.active() {
-		s.copy.add(p[:n], s.conn.limits.CopyBytes)
+		s.copy.add(p[:n], s.copyLimit())
 	}
 	switch {
 	case err != nil:
