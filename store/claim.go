@@ -53,13 +53,8 @@ WHERE id = @id`
 // it; one whose proxy is gone comes again after its lease. An upstream runs Options.RefreshesPerUpstream at a time.
 func (s *Store) ClaimRefresh(ctx context.Context, upstreams []string, lease time.Duration) (*statscheck.Refresh, error) {
 	var id int64
-	err := s.inTx(ctx, "claim a refresh", func(ctx context.Context, tx pgx.Tx) error {
+	err := s.inTx(ctx, "claim a refresh", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		id = 0
-		for _, name := range upstreams {
-			if _, err := s.upstreamID(ctx, name); err != nil {
-				return err
-			}
-		}
 		if _, err := tx.Exec(ctx, claimLock); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -92,6 +93,12 @@ func unavailableState(code string) bool {
 func conflict(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
+// upstreamGone reports a row that names an upstream which is no longer there.
+func upstreamGone(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "23503" && strings.HasSuffix(pg.ConstraintName, "_upstream_id_fkey")
 }
 
 func duplicate(err error) bool {

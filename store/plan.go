@@ -202,10 +202,14 @@ ON CONFLICT (upstream_id, fingerprint, kind, subject) DO UPDATE SET
     evidence = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.evidence ELSE f.evidence END,
     advice = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.advice ELSE f.advice END,
     plan_id = CASE WHEN excluded.last_seen >= f.last_seen THEN excluded.plan_id ELSE f.plan_id END,
-    first_seen = least(f.first_seen, excluded.first_seen), last_seen = greatest(f.last_seen, excluded.last_seen), times = f.times + 1`
+    first_seen = least(f.first_seen, excluded.first_seen), last_seen = greatest(f.last_seen, excluded.last_seen), times = f.times + @count`
 
 // queueFindings counts each kind and subject once per statement.
 func (r *recording) queueFindings(batch *pgx.Batch, plan int64, a Analysis) {
+	count := 1
+	if r.unused {
+		count = 0
+	}
 	type key struct{ kind, subject string }
 	byKey := map[key]advisor.Finding{}
 	for _, f := range a.Findings {
@@ -222,7 +226,7 @@ func (r *recording) queueFindings(batch *pgx.Batch, plan int64, a Analysis) {
 		}
 		batch.Queue(findingUpsert, pgx.NamedArgs{
 			"upstream": r.upstream, "fingerprint": a.Fingerprint, "kind": k.kind, "subject": k.subject, "severity": string(f.Severity),
-			"summary": text(f.Summary), "evidence": ev, "advice": text(f.Advice), "plan": plan, "at": r.started(),
+			"summary": text(f.Summary), "evidence": ev, "advice": text(f.Advice), "plan": plan, "at": r.started(), "count": count,
 		})
 	}
 }

@@ -46,7 +46,13 @@ WHERE fingerprint = @fingerprint`
 // statement, as it starts, ends and is analysed, and again by a spool: what is new is added, runs and findings count
 // once, and an outcome is never taken back (LOST gives way to a real one).
 func (s *Store) RecordStatement(ctx context.Context, o Observation) error {
-	return s.inTx(ctx, "record statement", func(ctx context.Context, tx pgx.Tx) error {
+	upstreams := []string{o.Session.Upstream}
+	for _, w := range o.Writes {
+		if w.Upstream != "" {
+			upstreams = append(upstreams, w.Upstream)
+		}
+	}
+	return s.inTx(ctx, "record statement", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, o.Session.Upstream)
 		if err != nil {
 			return err

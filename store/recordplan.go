@@ -13,7 +13,7 @@ func (s *Store) RecordPlan(ctx context.Context, a Analysis) error {
 		a.ExplainedAt = s.o.Now()
 	}
 	a.ExplainedAt = stamp(a.ExplainedAt)
-	return s.inTx(ctx, "record plan", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "record plan", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, a.Upstream)
 		if err != nil {
 			return err

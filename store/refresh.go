@@ -34,7 +34,11 @@ FROM hs2proxy.enqueue_refresh(@upstream::bigint, @table::text, @mode::text, @col
 // RequestRefresh asks for a refresh and wakes a proxy. While a request for the table is open, that one is returned
 // (widened when it waits and asks for less) and created is false.
 func (s *Store) RequestRefresh(ctx context.Context, r RefreshRequest) (id int64, created bool, err error) {
-	err = s.inTx(ctx, "request a refresh", func(ctx context.Context, tx pgx.Tx) error {
+	var upstreams []string
+	if r.Upstream != "" {
+		upstreams = []string{r.Upstream}
+	}
+	err = s.inTx(ctx, "request a refresh", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		var upstream *int64
 		if r.Upstream != "" {
 			key, err := s.upstreamID(ctx, r.Upstream)
@@ -206,7 +210,7 @@ VALUES (@id, @position, @fingerprint, @ordinal, @before, @after)`
 // FinishRefresh records the outcome of a refresh that this instance claimed: DONE or FAILED, or REQUESTED when it was
 // interrupted and is to be run again. ErrLeaseLost when it is no longer this instance's.
 func (s *Store) FinishRefresh(ctx context.Context, r statscheck.Refresh) error {
-	return s.inTx(ctx, "finish a refresh", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "finish a refresh", nil, func(ctx context.Context, tx pgx.Tx) error {
 		switch r.State {
 		case statscheck.RefreshRequested:
 			return s.giveBack(ctx, tx, r)

@@ -69,7 +69,7 @@ func (s *Store) CloseSession(ctx context.Context, v intercept.Session) error {
 	if v.ClosedAt.IsZero() {
 		v.ClosedAt = s.o.Now()
 	}
-	return s.inTx(ctx, "close session", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "close session", []string{v.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, v.Upstream)
 		if err != nil {
 			return err

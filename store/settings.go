@@ -27,7 +27,7 @@ const settingsGone = `DELETE FROM hs2proxy.settings WHERE upstream_id = @upstrea
 func (s *Store) SaveSettings(ctx context.Context, upstream string, settings []Setting) error {
 	settings = slices.Clone(settings)
 	slices.SortFunc(settings, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
-	return s.inTx(ctx, "record settings", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "record settings", []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		id, err := s.upstreamID(ctx, upstream)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds
 		h := min(1, max(0, *health))
 		health = &h
 	}
-	return s.inTx(ctx, "record staleness", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "record staleness", []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		id, err := s.upstreamID(ctx, upstream)
 		if err != nil {
 			return err

@@ -74,7 +74,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	pool *pgxpool.Pool
 	o    Options
-	// upstreams remembers keys of the table upstreams by name; rows of that table are never deleted by us.
+	// upstreams remembers keys of the table upstreams by name. We never delete rows of that table.
 	upstreams sync.Map // string → int64
 }
 
@@ -128,12 +128,23 @@ func (s *Store) do(ctx context.Context, what string, fn func(context.Context) er
 // txTries is how often a transaction is run when it loses a deadlock or a serialization conflict.
 const txTries = 4
 
-// inTx runs fn in a transaction. fn may run several times and must not keep what a failed run did.
-func (s *Store) inTx(ctx context.Context, what string, fn func(context.Context, pgx.Tx) error) error {
+// inTx runs fn in a transaction. fn may run several times and must not keep what a failed run did. The upstreams named
+// are made sure of before: fn's upstreamID then needs no second connection, of which there might be none.
+func (s *Store) inTx(ctx context.Context, what string, upstreams []string, fn func(context.Context, pgx.Tx) error) error {
 	return s.do(ctx, what, func(ctx context.Context) error {
 		for try := 1; ; try++ {
+			for _, name := range upstreams {
+				if _, err := s.upstreamID(ctx, name); err != nil {
+					return err
+				}
+			}
 			err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
-			if try == txTries || !conflict(err) {
+			if upstreamGone(err) { // the database was restored under us
+				s.upstreams.Clear()
+			} else if !conflict(err) {
+				return err
+			}
+			if try == txTries {
 				return err
 			}
 		}

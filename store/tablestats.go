@@ -38,7 +38,7 @@ func (s *Store) SaveTableStats(ctx context.Context, upstream string, stats []adv
 	slices.SortStableFunc(stats, func(a, b advisor.TableStats) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Partition, b.Partition))
 	})
-	return s.inTx(ctx, "record table statistics", func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, "record table statistics", []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		id, err := s.upstreamID(ctx, upstream)
 		if err != nil {
 			return err

@@ -37,7 +37,11 @@ WHERE upstream_id = @upstream AND name = @name AND (baseline_at IS NULL OR @at::
 // AddWrites counts writes, each once per statement and table however often it comes. A write at or before the table's
 // baseline is remembered and not counted.
 func (s *Store) AddWrites(ctx context.Context, writes []TableWrite) error {
-	return s.inTx(ctx, "count writes", func(ctx context.Context, tx pgx.Tx) error {
+	upstreams := make([]string, len(writes))
+	for i, w := range writes {
+		upstreams[i] = w.Upstream
+	}
+	return s.inTx(ctx, "count writes", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		return addWrites(ctx, tx, s, writes)
 	})
 }
@@ -175,7 +179,7 @@ func (s *Store) Rebase(ctx context.Context, upstream, table string, b statscheck
 }
 
 func (s *Store) baseline(ctx context.Context, what, update, upstream, table string, b statscheck.Baseline) error {
-	return s.inTx(ctx, what, func(ctx context.Context, tx pgx.Tx) error {
+	return s.inTx(ctx, what, []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		id, err := s.upstreamID(ctx, upstream)
 		if err != nil {
 			return err
