@@ -29,22 +29,6 @@ type normalizer struct {
 	call       int    // the depth of the arguments of EXTRACT or TRIM, whose FROM has no table; 0 outside
 }
 
-// class is what the space between two pieces depends on.
-type class uint8
-
-const (
-	clsStart class = iota
-	clsName        // identifier, function
-	clsWord        // reserved word
-	clsLit         // ?
-	clsStr         // ? of a string: another string right behind it belongs to it
-	clsOpen        // ( [
-	clsClose       // ) ]
-	clsDot         // .
-	clsComma       // ,
-	clsOp          // everything else
-)
-
 func newNormalizer(sql string) *normalizer {
 	sum := sha256.New()
 	return &normalizer{lexer: lexer{src: sql}, sum: sum, hash: bufio.NewWriter(sum)}
@@ -189,22 +173,6 @@ func (n *normalizer) operator(s string) {
 	n.piece(operatorClass(s), s)
 }
 
-func operatorClass(s string) class {
-	switch s {
-	case "(", "[":
-		return clsOpen
-	case ")", "]":
-		return clsClose
-	case ".":
-		return clsDot
-	case ",":
-		return clsComma
-	case "?":
-		return clsLit
-	}
-	return clsOp
-}
-
 // unary reports whether a sign at this place is that of a number, not an operation.
 func (n *normalizer) unary() bool {
 	switch n.last {
@@ -249,112 +217,4 @@ func (n *normalizer) bad(s string) {
 		return
 	}
 	n.piece(clsOp, valid(s))
-}
-
-// literals moves behind a parenthesized list of literals, or of such lists, and reports whether one stood there.
-func (n *normalizer) literals() bool {
-	ahead := n.lexer
-	if !ahead.literalList(2) {
-		return false
-	}
-	n.lexer = ahead
-	return true
-}
-
-// literalList moves behind (literal, …); with depth above 1 elements may be lists themselves.
-func (l *lexer) literalList(depth int) bool {
-	if depth == 0 || !l.op(l.next(), "(") {
-		return false
-	}
-	for {
-		if l.op(l.peek(), "(") {
-			if !l.literalList(depth - 1) {
-				return false
-			}
-		} else if !l.literal() {
-			return false
-		}
-		switch t := l.next(); {
-		case l.op(t, ")"):
-			return true
-		case !l.op(t, ","):
-			return false
-		}
-	}
-}
-
-// literal moves behind one literal.
-func (l *lexer) literal() bool {
-	t := l.next()
-	switch {
-	case l.op(t, "-") || l.op(t, "+"):
-		return l.next().kind == tokNumber
-	case t.kind == tokNumber || l.op(t, "?") || l.isAny(t, "null", "true", "false"):
-		return true
-	case t.kind == tokCharset || l.isAny(t, "date", "timestamp", "timestamplocaltz"):
-		t = l.next()
-		if t.kind == tokNumber || l.op(t, "?") {
-			return true
-		}
-	}
-	if t.kind != tokString {
-		return false
-	}
-	for l.peek().kind == tokString {
-		l.next()
-	}
-	return true
-}
-
-// piece writes s behind the space it needs.
-func (n *normalizer) piece(c class, s string) {
-	n.space(c)
-	n.show(s)
-	_, _ = n.hash.WriteString(s)
-}
-
-// raw writes s as it is.
-func (n *normalizer) raw(s string) {
-	s = valid(s)
-	n.show(s)
-	_, _ = n.hash.WriteString(s)
-}
-
-// space writes pending semicolons and the space between what was written last and a piece of class c, then makes c the last.
-func (n *normalizer) space(c class) {
-	for ; n.semicolons > 0; n.semicolons-- {
-		n.show(";")
-		_ = n.hash.WriteByte(';')
-		n.last = clsOp
-	}
-	none := false
-	switch {
-	case n.last == clsStart, n.last == clsOpen, n.last == clsDot,
-		c == clsClose, c == clsComma, c == clsDot:
-		none = true
-	case c == clsOpen:
-		none = n.last == clsName || n.last == clsClose || n.last == clsWord && isIn(callable, n.lastWord)
-	}
-	if !none {
-		n.show(" ")
-		_ = n.hash.WriteByte(' ')
-	}
-	n.last, n.lastWord = c, ""
-}
-
-// show appends s to the text while there is room.
-func (n *normalizer) show(s string) {
-	switch {
-	case n.full:
-	case n.out.Len()+len(s) > MaxNormalized-len("…"):
-		n.full = true
-		n.out.WriteString("…")
-	default:
-		n.out.WriteString(s)
-	}
-}
-
-// valid is s as Postgres can hold it: valid UTF-8 without NUL.
-func valid(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
