@@ -1,0 +1,134 @@
+package localhive
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Auth is hive.server2.authentication.
+type Auth string
+
+// The authentications this package can start a server with.
+const (
+	// AuthNone is SASL PLAIN in which any non-empty user and password is right.
+	AuthNone Auth = "NONE"
+	// AuthNoSASL is bare Thrift without a login.
+	AuthNoSASL Auth = "NOSASL"
+)
+
+// Options say where and how a server runs. The zero value is a server on a free port with folders in the user's cache.
+type Options struct {
+	// Dir holds configuration, logs, tables and metastore; by default hs2proxy/local-hive in the user's cache folder.
+	// One server at a time runs in a folder.
+	Dir string
+	// LibDir holds the jars and may be shared by any number of servers; by default hs2proxy/hive-4.0.1 in the user's
+	// cache folder. It must be a folder of this package's own: a missing, an empty or an earlier one.
+	LibDir string
+	// Port is the Thrift port on 127.0.0.1; 0 takes a free one.
+	Port int
+	// Auth is AuthNone when empty.
+	Auth Auth
+	// Conf are further properties of hive-site.xml; they win over this package's own.
+	Conf map[string]string
+	// Heap is the JVM's -Xmx, "2g" when empty.
+	Heap string
+	// Fresh forgets the databases and tables of an earlier server in Dir.
+	Fresh bool
+	// Timeout is how long the server may take from the start of its process to the first session; 3 minutes when 0.
+	// Fetching the jars has no limit but the context's.
+	Timeout time.Duration
+	// Progress, when set, is told in short sentences what is being waited for, from one goroutine at a time.
+	Progress func(string)
+}
+
+// plainPath is what a folder's name may consist of: Derby and Tez read it as part of a URL, Java splits a class path at colons.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./@+,-]+$`)
+
+var heapSize = regexp.MustCompile(`^[0-9]+[kKmMgG]$`)
+
+// withDefaults fills what is empty and refuses what cannot work.
+func (o Options) withDefaults() (Options, error) {
+	var err error
+	if o.Dir == "" {
+		if o.Dir, err = inCache("local-hive"); err != nil {
+			return o, err
+		}
+	}
+	if o.LibDir == "" {
+		if o.LibDir, err = DefaultLibDir(); err != nil {
+			return o, err
+		}
+	}
+	for _, dir := range []*string{&o.Dir, &o.LibDir} {
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return o, fmt.Errorf("resolve %s: %w", *dir, err)
+		}
+		if !plainPath.MatchString(abs) {
+			return o, fmt.Errorf("folder %q: Hive takes no blanks, colons or other special characters in its folders' names", abs)
+		}
+		*dir = abs
+	}
+	if o.Dir == o.LibDir {
+		return o, fmt.Errorf("folder %s: the jars need a folder of their own", o.Dir)
+	}
+	switch o.Auth {
+	case "":
+		o.Auth = AuthNone
+	case AuthNone, AuthNoSASL:
+	default:
+		return o, fmt.Errorf("authentication %q: a local HiveServer2 takes NONE or NOSASL", o.Auth)
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return o, fmt.Errorf("port %d: must be between 0 (any free port) and 65535", o.Port)
+	}
+	if o.Heap == "" {
+		o.Heap = "2g"
+	}
+	if !heapSize.MatchString(o.Heap) {
+		return o, fmt.Errorf("heap %q: must be a number with k, m or g, such as 2g", o.Heap)
+	}
+	if o.Timeout < 0 {
+		return o, errors.New("timeout: must not be negative")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 3 * time.Minute
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	return o, nil
+}
+
+// DefaultLibDir is the folder of the jars where Options name none.
+func DefaultLibDir() (string, error) { return inCache("hive-4.0.1") }
+
+func inCache(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the user's cache folder: %w", err)
+	}
+	return filepath.Join(cache, "hs2proxy", name), nil
+}
+
+// choosePort checks that the wanted port is free, or finds a free one.
+func choosePort(listen func(network, address string) (net.Listener, error), port int) (int, error) {
+	l, err := listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		if port == 0 {
+			return 0, fmt.Errorf("find a free port: %w", err)
+		}
+		return 0, fmt.Errorf("port %d of %s is not free: %w", port, host, err)
+	}
+	chosen := l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		return 0, fmt.Errorf("release port %d: %w", chosen, err)
+	}
+	return chosen, nil
+}

@@ -1,0 +1,184 @@
+package sample
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// These tests run the sample on a real HiveServer2, named by HS2PROXY_TEST_HS2 as host:port, in a database of their
+// own. They read strategies from the plan text by the seed rules alone, so that they also judge the advisor's Want.
+
+func open(t *testing.T) *client.Session {
+	t.Helper()
+	address := os.Getenv("HS2PROXY_TEST_HS2")
+	if address == "" {
+		t.Skip("set HS2PROXY_TEST_HS2=host:port to run the sample on a real HiveServer2")
+	}
+	session, err := client.Open(t.Context(), client.Config{
+		Address: address, Auth: "NONE", User: "hs2proxy", Password: "hs2proxy",
+		DialTimeout: 10 * time.Second, CallTimeout: 5 * time.Minute,
+	}, nil)
+	if err != nil {
+		t.Fatalf("open a session on %s: %v", address, err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Errorf("close a session: %v", err)
+		}
+	})
+	return session
+}
+
+func run(t *testing.T, session *client.Session, statements ...string) client.Result {
+	t.Helper()
+	var last client.Result
+	for _, statement := range statements {
+		var err error
+		if last, err = session.Query(context.WithoutCancel(t.Context()), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return last
+}
+
+// strategies reads the joins of a query in plan order.
+func strategies(t *testing.T, session *client.Session, sql string) []advisor.Strategy {
+	t.Helper()
+	run(t, session, "SET hive.explain.user=false")
+	var text strings.Builder
+	for _, row := range run(t, session, "EXPLAIN EXTENDED "+sql).Rows {
+		if row[0] != nil {
+			text.WriteString(*row[0])
+		}
+		text.WriteByte('\n')
+	}
+	got := classify(text.String())
+	if len(got) == 0 {
+		t.Fatalf("no join in the plan:\n%s", text.String())
+	}
+	return got
+}
+
+var (
+	vertexLine = regexp.MustCompile(`(?m)^ *((?:Map|Reducer) \d+) *$`)
+	joinLine   = regexp.MustCompile(`(?m)^( *)(Map Join|Merge Join) Operator *$`)
+)
+
+func classify(plan string) []advisor.Strategy {
+	var found []advisor.Strategy
+	for _, m := range joinLine.FindAllStringSubmatchIndex(plan, -1) {
+		indent, kind := plan[m[2]:m[3]], plan[m[4]:m[5]]
+		vertices := vertexLine.FindAllStringSubmatch(plan[:m[0]], -1)
+		vertex := vertices[len(vertices)-1][1]
+		body := operatorBody(plan[m[1]:], len(indent))
+		switch {
+		case kind == "Merge Join" && strings.HasPrefix(vertex, "Map"):
+			found = append(found, advisor.SMB)
+		case kind == "Merge Join":
+			found = append(found, advisor.MergeJoin)
+		case strings.Contains(body, "DynamicPartitionHashJoin: true"):
+			found = append(found, advisor.DPHJ)
+		case strings.Contains(body, "BucketMapJoin: true"):
+			found = append(found, advisor.BucketMapJoin)
+		default:
+			found = append(found, advisor.MapJoin)
+		}
+	}
+	return found
+}
+
+// operatorBody is the text of an operator without the operators below it.
+func operatorBody(rest string, indent int) string {
+	var body strings.Builder
+	for line := range strings.Lines(rest) {
+		trimmed := strings.TrimLeft(line, " ")
+		if strings.TrimSpace(line) != "" && (len(line)-len(trimmed) <= indent || strings.HasSuffix(strings.TrimSpace(line), " Operator")) {
+			break
+		}
+		body.WriteString(line)
+	}
+	return body.String()
+}
+
+func TestSampleOnHive(t *testing.T) {
+	db := fmt.Sprintf("h_sample_%d", os.Getpid())
+	admin := open(t)
+	begin := time.Now()
+	run(t, admin, Setup(db)...)
+	t.Logf("Setup took %.1f s", time.Since(begin).Seconds())
+	t.Cleanup(func() { run(t, admin, Teardown(db)...) })
+
+	for _, q := range Queries(db) {
+		t.Run(q.Name, func(t *testing.T) {
+			session := open(t)
+			run(t, session, q.Settings...)
+			begin := time.Now()
+			if rows := run(t, session, q.SQL).Rows; len(rows) == 0 {
+				t.Error("no rows")
+			}
+			t.Logf("ran in %.1f s", time.Since(begin).Seconds())
+			if got := strategies(t, session, q.SQL); !slices.Equal(got, q.Want) {
+				t.Errorf("planned as %v, want %v", got, q.Want)
+			}
+		})
+	}
+	for _, s := range Stories(db) {
+		t.Run(s.Name, func(t *testing.T) { tell(t, db, s) })
+	}
+}
+
+func tell(t *testing.T, db string, s Story) {
+	t.Helper()
+	session, loader := open(t), open(t)
+	run(t, session, s.Settings...)
+	before := strategies(t, session, s.SQL)
+	if got := parameter(t, session, s.Table, "numRows"); got != fmt.Sprint(s.RowsBefore) {
+		t.Errorf("numRows %s before the load, want %d", got, s.RowsBefore)
+	}
+
+	loaded := run(t, loader, s.Load...)
+	if loaded.ModifiedRows == nil || *loaded.ModifiedRows != s.RowsLoaded {
+		t.Errorf("the load reports %v modified rows, want %d", loaded.ModifiedRows, s.RowsLoaded)
+	}
+	if got := parameter(t, session, s.Table, "numRows"); got != fmt.Sprint(s.RowsBefore) {
+		t.Errorf("numRows %s after the load, want still %d", got, s.RowsBefore)
+	}
+	if got := parameter(t, session, s.Table, "COLUMN_STATS_ACCURATE"); strings.Contains(got, "BASIC_STATS") {
+		t.Errorf("the accuracy flag survived the load: %s", got)
+	}
+	stale := strategies(t, session, s.SQL)
+
+	run(t, open(t), use(db), "ANALYZE TABLE "+s.Table+" COMPUTE STATISTICS",
+		"ANALYZE TABLE "+s.Table+" COMPUTE STATISTICS FOR COLUMNS "+strings.Join(s.JoinColumns, ", "))
+	if got := parameter(t, session, s.Table, "numRows"); got != fmt.Sprint(s.RowsAfter) {
+		t.Errorf("numRows %s after the ANALYZE, want %d", got, s.RowsAfter)
+	}
+	fresh := strategies(t, session, s.SQL)
+	want := []advisor.Strategy{s.Stale, s.Stale, s.Fresh}
+	if got := slices.Concat(before, stale, fresh); !slices.Equal(got, want) {
+		t.Errorf("planned as %v before the load, after it and after the ANALYZE; want %v", got, want)
+	}
+	if rows := run(t, session, s.SQL).Rows; len(rows) == 0 {
+		t.Error("the query gives no rows")
+	}
+}
+
+// parameter is a table parameter as DESCRIBE FORMATTED prints it; empty when it is not there.
+func parameter(t *testing.T, session *client.Session, table, name string) string {
+	t.Helper()
+	for _, row := range run(t, session, "DESCRIBE FORMATTED "+table).Rows {
+		if len(row) == 3 && row[1] != nil && strings.TrimSpace(*row[1]) == name && row[2] != nil {
+			return strings.TrimSpace(*row[2])
+		}
+	}
+	return ""
+}
