@@ -5,6 +5,6 @@
 // holds the server for as long as its standard input stays open, so the server ends with the process that wanted it,
 // however that one dies. PostgreSQL refuses to run as root; started by root, the keeper runs as uid 65534.
 //
-// The binaries (about 15 MB, io.zonky.test.postgres on Maven Central) are fetched once and kept with their checksum
-// in the user's cache folder. The keeper cannot read root's cache, so the archive is copied to and from its own folder.
+// The binaries (about 15 MB, io.zonky.test.postgres on Maven Central) are fetched once and kept unpacked, with a
+// checksum, in the user's cache folder. The keeper cannot read root's cache, so they are copied to and from its folder.
 package localpg

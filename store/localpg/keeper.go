@@ -92,7 +92,7 @@ func serve(cfg keeperConfig) (*embeddedpostgres.EmbeddedPostgres, error) {
 	}
 	c := embeddedpostgres.DefaultConfig().Version(version).
 		Username(superuser).Password(cfg.Password).Database(database).Port(cfg.Port).
-		CachePath(cfg.ArchiveDir).RuntimePath(cfg.BinaryDir).DataPath(cfg.DataDir).
+		CachePath(cfg.ArchiveDir).BinariesPath(cfg.BinaryDir).RuntimePath(filepath.Join(cfg.TempDir, "runtime")).DataPath(cfg.DataDir).
 		Locale("C").Encoding("UTF8").StartTimeout(30 * time.Second).Logger(io.Discard).
 		StartParameters(parameters(cfg.Durable))
 	if cfg.RepositoryURL != "" {

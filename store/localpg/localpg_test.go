@@ -153,14 +153,14 @@ func TestDataDirKeepsData(t *testing.T) {
 	}
 }
 
-// cachedArchive is the archive in the user's cache folder, fetched by a start when it is not there.
+// cachedArchive is what lies in the user's cache folder, fetched by a start when it is not there.
 func cachedArchive(t *testing.T) string {
 	t.Helper()
 	user, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pattern := filepath.Join(user, "hs2proxy", "postgres", "*.txz")
+	pattern := filepath.Join(user, "hs2proxy", "postgres", "*.tar")
 	files, _ := filepath.Glob(pattern)
 	if len(files) == 0 {
 		start(t, localpg.Options{})
@@ -213,7 +213,7 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 	archive := cachedArchive(t)
 	cache := t.TempDir()
 	name := filepath.Join(cache, filepath.Base(archive))
-	if err := os.WriteFile(name, []byte("half an archive"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(name+".sha256", []byte("0000\n"), 0o600); err != nil {
@@ -230,7 +230,7 @@ func TestDamagedCacheIsFetchedAgain(t *testing.T) {
 		t.Errorf("want one line with the mend, got %v", err)
 	}
 	if len(asked) == 0 {
-		t.Error("the damaged archive was not fetched again")
+		t.Error("the damaged binaries were not fetched again")
 	}
 }
 

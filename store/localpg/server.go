@@ -34,7 +34,7 @@ type Options struct {
 	// DataDir keeps the data and the password between runs; empty: a temporary folder that Stop removes. The folders
 	// above it must be open to uid 65534 when root starts the server.
 	DataDir string
-	// CacheDir holds the archive of the binaries; empty: hs2proxy/postgres in the user's cache folder.
+	// CacheDir holds the unpacked binaries, about 50 MB; empty: hs2proxy/postgres in the user's cache folder.
 	CacheDir string
 	// RepositoryURL is the base URL of a Maven repository that serves the binaries; empty: Maven Central.
 	RepositoryURL string
@@ -70,7 +70,7 @@ func start(ctx context.Context, o Options) (*Server, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	cache, err := openArchiveCache(o.CacheDir)
+	cache, err := openBinaryCache(o.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-func startOn(ctx context.Context, o Options, cache archiveCache, port uint32) (_ *Server, err error) {
+func startOn(ctx context.Context, o Options, cache binaryCache, port uint32) (_ *Server, err error) {
 	runDir, err := os.MkdirTemp("", "hs2proxy-postgres-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
@@ -104,7 +104,7 @@ func startOn(ctx context.Context, o Options, cache archiveCache, port uint32) (_
 		return nil, err
 	}
 	cfg.Port = port
-	cached, err := cache.copyTo(cfg.ArchiveDir)
+	cached, err := cache.unpackTo(cfg.BinaryDir)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,10 @@ func startOn(ctx context.Context, o Options, cache archiveCache, port uint32) (_
 	if err != nil {
 		return nil, err
 	}
-	if err := cache.takeFrom(cfg.ArchiveDir); err != nil {
-		return nil, errors.Join(err, k.stop(stopTimeout))
+	if !cached {
+		if err := cache.keep(cfg.BinaryDir); err != nil {
+			return nil, errors.Join(err, k.stop(stopTimeout))
+		}
 	}
 	return newServer(cfg, k), nil
 }
@@ -142,11 +144,11 @@ func newServer(cfg keeperConfig, k *keeperProcess) *Server {
 // prepare lays out the keeper's folders, still as the caller's user.
 func prepare(runDir string, o Options) (keeperConfig, error) {
 	cfg := keeperConfig{
-		RunDir: runDir, ArchiveDir: filepath.Join(runDir, "archive"), BinaryDir: filepath.Join(runDir, "runtime"),
+		RunDir: runDir, ArchiveDir: filepath.Join(runDir, "archive"), BinaryDir: filepath.Join(runDir, "postgres"),
 		DataDir: filepath.Join(runDir, "data"), TempDir: filepath.Join(runDir, "tmp"),
 		RepositoryURL: o.RepositoryURL, Password: rand.Text(),
 	}
-	for _, d := range []string{cfg.ArchiveDir, cfg.TempDir} {
+	for _, d := range []string{cfg.ArchiveDir, cfg.BinaryDir, cfg.TempDir} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return cfg, fmt.Errorf("make a temporary folder: %w", err)
 		}
