@@ -1,0 +1,63 @@
+# hs2proxy. `make demo` shows it at work, `make test` checks it; `make help` lists the rest.
+SHELL := /bin/bash
+GO    ?= go
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hs2proxy
+BIN   := $(CACHE)/bin
+GOLANGCI_VERSION    := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
+FUZZTIME  ?= 20s
+BENCHTIME ?= 1s
+export CGO_ENABLED ?= 0
+
+.PHONY: help build demo test race lint e2e fuzz bench golden vuln clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+build: ## bin/hs2proxy, static
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/hs2proxy ./cmd/hs2proxy
+
+demo: build ## the main job, start to end: Postgres, a real HiveServer2, the proxy, joins, a stale table refreshed, the reports
+	./bin/hs2proxy demo
+
+test: ## every test that needs no HiveServer2 (Postgres comes by itself)
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## the same with the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
+	$< fmt --diff
+	$< run ./...
+
+e2e: ## the proxy before a real HiveServer2, with PyHive and the Hive JDBC driver
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 20m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/sample/...
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+bench: ## every benchmark once over; carries numbers, asserts none
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+golden: ## write the golden plans anew from what the parser reads now; review the diff
+	$(GO) test ./advisor/... -update
+
+vuln: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## known vulnerabilities in what we depend on
+	$< ./...
+
+clean: ## what the build made here; caches stay
+	rm -rf bin dist
+
+$(BIN)/golangci-lint-$(GOLANGCI_VERSION):
+	@echo "building golangci-lint $(GOLANGCI_VERSION), once (some minutes)"
+	GOBIN=$(BIN)/tmp CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(BIN)/tmp/golangci-lint $@
+
+$(BIN)/govulncheck-$(GOVULNCHECK_VERSION):
+	GOBIN=$(BIN)/tmp CGO_ENABLED=0 $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	mv $(BIN)/tmp/govulncheck $@

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+)
+
+type explainCmd struct {
+	configFlags
+	SQL      string            `arg:"" optional:"" help:"The query; - or nothing reads standard input."`
+	File     string            `short:"F" type:"existingfile" help:"Read the query (or, with --plan, the plan) from a file." placeholder:"FILE"`
+	Plan     bool              `help:"The text is EXPLAIN output already: judge it without a server."`
+	Upstream string            `help:"HiveServer2 as host:port, in place of the configuration's." placeholder:"HOST:PORT"`
+	Database string            `short:"d" default:"default" help:"Current database of the query."`
+	Set      map[string]string `short:"s" help:"A setting of the session; repeat for more." placeholder:"KEY=VALUE"`
+	Text     bool              `help:"Print the plan text too."`
+}
+
+// Run explains one query.
+func (c explainCmd) Run(ctx context.Context) error {
+	text, err := c.text()
+	if err != nil {
+		return err
+	}
+	if c.Plan {
+		return c.judge(text)
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.Upstream != "" {
+		cfg.Upstream.Address = c.Upstream
+	}
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	info := hiveql.Parse(text)
+	if !info.Explainable {
+		return fmt.Errorf("a %s statement reads no table or cannot be explained", info.Kind)
+	}
+	a, closeAll := newAnalyzer(cfg, zerolog.Nop())
+	defer closeAll()
+	analysis, err := a.Analyze(ctx, pipeline.Query{
+		SQL: text, Fingerprint: info.Fingerprint, Fallback: info.Query,
+		Target: pipeline.Target{Settings: c.Set, Database: c.Database},
+	})
+	if err != nil {
+		return err
+	}
+	if analysis.Error != "" {
+		return errors.New(analysis.Error)
+	}
+	if c.Text {
+		fmt.Println(analysis.PlanText)
+	}
+	printJoins(os.Stdout, analysis.Joins, analysis.Findings)
+	return nil
+}
+
+func (c explainCmd) text() (string, error) {
+	switch {
+	case c.File != "":
+		b, err := os.ReadFile(c.File)
+		return string(b), err
+	case c.SQL != "" && c.SQL != "-":
+		return c.SQL, nil
+	default:
+		b, err := io.ReadAll(os.Stdin)
+		if err == nil && strings.TrimSpace(string(b)) == "" {
+			err = errors.New("no query: give it as an argument, with --file, or on standard input")
+		}
+		return string(b), err
+	}
+}
+
+func (c explainCmd) judge(text string) error {
+	plan, err := explain.Parse(text)
+	if err != nil {
+		return err
+	}
+	settings := advisor.NewSettings(c.Set)
+	var verdicts []advisor.JoinVerdict
+	for _, j := range advisor.Joins(plan) {
+		verdicts = append(verdicts, advisor.Judge(j, settings))
+	}
+	printJoins(os.Stdout, verdicts, advisor.Findings(verdicts, settings))
+	return nil
+}
+
+// newAnalyzer wires an analyzer for one command; the returned function closes its connections.
+func newAnalyzer(cfg config.Config, log zerolog.Logger) (*pipeline.Analyzer, func()) {
+	service := pipeline.NewService(app.ClientConfig(cfg), nil)
+	explainer := pipeline.NewExplainer(app.ExplainConfig(cfg), log)
+	a := &pipeline.Analyzer{
+		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
+		Server: pipeline.NewServer(service, time.Hour, time.Now), Tables: pipeline.NewTables(service, cfg.Stats.MaxAge, time.Now), Log: log,
+	}
+	return a, func() {
+		explainer.Close()
+		service.Close()
+	}
+}
+
+// printJoins prints each join with its verdict and reason, then the findings.
+func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding) {
+	if len(verdicts) == 0 {
+		fmt.Fprintln(w, "no join in this plan")
+	}
+	for _, v := range verdicts {
+		mark := "="
+		if !v.Verdict.Agrees {
+			mark = "≠"
+		}
+		fmt.Fprintf(w, "join %d in %s: planned %s %s simulated %s\n", v.Join.Ordinal, v.Join.Vertex, v.Verdict.Planned, mark, v.Verdict.Simulated)
+		for i, in := range v.Join.Inputs {
+			role := ""
+			if i == v.Join.BigTable {
+				role = ", streamed"
+			}
+			size := "unknown"
+			if i < len(v.Decision.OnlineDataSizes) {
+				size = fmt.Sprintf("%d B", v.Decision.OnlineDataSizes[i])
+			}
+			fmt.Fprintf(w, "  input %d %s: %d rows, %d B, as a hash table %s%s\n", i, strings.Join(in.Tables, "+"), in.Rows, in.DataSize, size, role)
+		}
+		fmt.Fprintf(w, "  why: %s\n", v.Decision.Reason)
+		if m := v.Decision.Margin; m != nil {
+			fmt.Fprintf(w, "  margin: %s when the hashed side is %.2f times what it is\n", m.Next, m.Factor)
+		}
+		for _, u := range v.Decision.Uncertain {
+			fmt.Fprintf(w, "  assumed: %s\n", u)
+		}
+	}
+	for _, f := range findings {
+		fmt.Fprintf(w, "%s %s (%s): %s\n", f.Severity, f.Kind, f.Subject, f.Summary)
+		if f.Advice != "" {
+			fmt.Fprintf(w, "  try: %s\n", strings.ReplaceAll(f.Advice, "\n", "\n       "))
+		}
+	}
+}

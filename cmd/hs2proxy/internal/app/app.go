@@ -1,0 +1,232 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/store"
+	"github.com/hs2proxy/hs2proxy/thrift"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// cacheSize is how many queries' plans and samples are remembered.
+const cacheSize = 8192
+
+// settingsMaxAge is how long the server's own settings are believed.
+const settingsMaxAge = 30 * time.Minute
+
+// App is one proxy. New makes it, Start runs it, Shutdown ends it; each once.
+type App struct {
+	cfg config.Config
+	log zerolog.Logger
+
+	listener net.Listener
+	server   *intercept.Server
+	queue    *intercept.Queue
+	counters *pipeline.Counters
+
+	service   *pipeline.Service
+	explainer *pipeline.Explainer
+	facts     *pipeline.Server
+	recorder  *pipeline.Recorder
+	writer    *pipeline.Writer
+	store     *store.Store
+	watch     *pipeline.Watch
+	refresher *refresher
+	replanner *pipeline.Replanner
+
+	background sync.WaitGroup
+	stopOthers context.CancelFunc
+	serveErr   chan error
+}
+
+// New checks the configuration and builds everything; nothing is dialled but Postgres lazily, and nothing listens yet.
+func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: log, counters: &pipeline.Counters{}, serveErr: make(chan error, 1)}
+	a.queue = intercept.NewQueue(cfg.Relay.QueueSize)
+	tracker := intercept.NewTracker(intercept.TrackerConfig{Upstream: cfg.Upstream.Name}, a.queue)
+	var err error
+	a.server, err = intercept.NewServer(intercept.Config{
+		Address: cfg.Upstream.Address, DialTimeout: cfg.Upstream.DialTimeout,
+		Limits: thrift.Limits{MaxCallBytes: cfg.Relay.CallLimit, MaxReplyBytes: cfg.Relay.ReplyLimit, CopyBytes: cfg.Relay.CopyLimit},
+	}, tracker, log)
+	if err != nil {
+		return nil, err
+	}
+
+	cache, err := pipeline.NewCache(cacheSize, cfg.Explain.MaxAge, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := pipeline.NewSamples(cacheSize)
+	if err != nil {
+		return nil, err
+	}
+	a.service = pipeline.NewService(ClientConfig(cfg), nil)
+	a.explainer = pipeline.NewExplainer(ExplainConfig(cfg), log)
+	a.facts = pipeline.NewServer(a.service, settingsMaxAge, time.Now)
+	tables := pipeline.NewTables(a.service, cfg.Stats.MaxAge, time.Now)
+	analyzer := &pipeline.Analyzer{
+		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: a.explainer, Server: a.facts, Tables: tables, Log: log,
+	}
+	if cfg.Database.URL != "" {
+		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Logger: log}); err != nil {
+			return nil, fmt.Errorf("database.url: %w", err)
+		}
+		if cfg.Stats.Enabled {
+			a.watch = pipeline.NewWatch(cfg.Upstream.Name, tables, cache, a.store, cfg.Stats.Thresholds, log, a.counters, time.Now)
+			analyzer.Known = a.watch
+			a.replanner = &pipeline.Replanner{Analyzer: analyzer, Samples: samples, Cache: cache, Records: a.store, Log: log}
+		}
+		if cfg.Stats.Refresh.Enabled {
+			if a.refresher, err = newRefresher(cfg, a.store, a.watch, a.replanner, log); err != nil {
+				a.store.Close()
+				return nil, err
+			}
+		}
+	}
+	recorderConfig := pipeline.RecorderConfig{
+		Events: a.queue.Events(), Cache: cache, Samples: samples, Workers: cfg.Explain.Concurrency, Record: a.record, Log: log,
+	}
+	if cfg.Explain.Enabled {
+		recorderConfig.Analyzer = analyzer
+	}
+	a.recorder = pipeline.NewRecorder(recorderConfig, a.counters)
+	return a, nil
+}
+
+// record hands a record to the writer, or to the log where there is no database.
+func (a *App) record(r pipeline.Record) {
+	if a.writer != nil {
+		a.writer.Add(r)
+		return
+	}
+	pipeline.LogRecord(a.log, r)
+}
+
+// Start listens and begins to relay. Postgres may be away: the schema is brought up to date when it is there.
+func (a *App) Start(ctx context.Context) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", a.cfg.Listen)
+	if err != nil {
+		a.closeAll()
+		return fmt.Errorf("listen: %w", err)
+	}
+	a.listener = l
+
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stopOthers = stop
+	if a.store != nil {
+		ready := make(chan struct{})
+		a.background.Go(func() { a.prepare(background, ready) })
+		a.writer = pipeline.StartWriter(gate{a.store, ready}, a.log, a.counters, a.recorded)
+		if a.watch != nil {
+			a.watch.Start()
+		}
+		if a.refresher != nil {
+			a.background.Go(func() {
+				select {
+				case <-ready:
+					a.refresher.run(background)
+				case <-background.Done():
+				}
+			})
+		}
+		a.background.Go(func() {
+			select {
+			case <-ready:
+				a.keep(background)
+			case <-background.Done():
+			}
+		})
+	}
+	a.recorder.Start()
+	a.background.Go(func() {
+		err := a.server.Serve(context.WithoutCancel(ctx), l)
+		a.serveErr <- err
+	})
+	a.log.Info().Stringer("listen", l.Addr()).Str("upstream", a.cfg.Upstream.Address).
+		Bool("database", a.store != nil).Bool("refresh", a.refresher != nil).Msg("listening")
+	return nil
+}
+
+func (a *App) recorded(o store.Observation) {
+	if a.watch != nil {
+		a.watch.Recorded(o)
+	}
+}
+
+// Addr is where clients connect.
+func (a *App) Addr() net.Addr { return a.listener.Addr() }
+
+// Failed tells of a relay that stopped by itself.
+func (a *App) Failed() <-chan error { return a.serveErr }
+
+// Store is the store, nil without a database.
+func (a *App) Store() *store.Store { return a.store }
+
+// Counters are the pipeline's; Stats the relay's.
+func (a *App) Counters() *pipeline.Counters { return a.counters }
+
+// Shutdown stops in order: accepting, relays, queue, analyses, refreshes, writes, connections. Connections have until ctx
+// ends; what the pipeline still holds then gets a few seconds more.
+func (a *App) Shutdown(ctx context.Context) error {
+	err := a.server.Shutdown(ctx)
+
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	a.recorder.Stop(rest)
+	a.stopOthers()
+	a.background.Wait()
+	if a.watch != nil {
+		a.watch.Stop()
+	}
+	if a.writer != nil {
+		if left := a.writer.Stop(rest); left > 0 {
+			a.log.Error().Int("records", left).Msg("Postgres did not take every record before the end")
+		}
+	}
+	a.closeAll()
+	stats := a.server.Stats()
+	a.log.Info().Int64("connections", stats.Accepted).Int64("recorded", a.counters.Recorded.Load()).
+		Int64("explained", a.counters.Explained.Load()).Msg("stopped")
+	if err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+	return nil
+}
+
+func (a *App) closeAll() {
+	a.explainer.Close()
+	a.service.Close()
+	if a.store != nil {
+		a.store.Close()
+	}
+}
+
+// ClientConfig is the login of our own connections.
+func ClientConfig(cfg config.Config) client.Config {
+	return client.Config{
+		Address: cfg.Upstream.Address, Auth: cfg.Service.Auth, User: cfg.Service.User, Password: cfg.Service.Password,
+		DialTimeout: cfg.Upstream.DialTimeout, CallTimeout: cfg.Explain.Timeout, MaxMessageSize: uint32(cfg.Relay.CallLimit), //nolint:gosec // validated to fit
+	}
+}
+
+// ExplainConfig is what explaining may cost.
+func ExplainConfig(cfg config.Config) pipeline.ExplainConfig {
+	return pipeline.ExplainConfig{
+		Client: ClientConfig(cfg), Timeout: cfg.Explain.Timeout, Concurrency: cfg.Explain.Concurrency, Rate: cfg.Explain.Rate,
+		BreakerFailures: cfg.Explain.BreakerFailures, BreakerPause: cfg.Explain.BreakerPause, Witness: cfg.Explain.Witness,
+	}
+}

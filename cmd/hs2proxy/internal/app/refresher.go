@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// refresher turns schedules and operators' requests into ANALYZE: the store is the queue, statscheck does the work.
+type refresher struct {
+	cfg       config.Config
+	store     *store.Store
+	watch     *pipeline.Watch
+	log       zerolog.Logger
+	scheduler *statscheck.Scheduler
+	worker    *statscheck.Worker
+	wake      chan struct{}
+	leases    leases
+}
+
+func newRefresher(cfg config.Config, s *store.Store, w *pipeline.Watch, replan statscheck.Replanner, log zerolog.Logger) (*refresher, error) {
+	r := &refresher{cfg: cfg, store: s, watch: w, log: log, wake: make(chan struct{}, 1)}
+	r.leases.extend = s.ExtendRefresh
+	r.leases.log = log
+	var err error
+	r.scheduler, err = statscheck.NewScheduler(cfg.Stats.Refresh.Schedules, cfg.Stats.Refresh.Policy, r, r, log)
+	if err != nil {
+		return nil, err
+	}
+	runner := statscheck.NewRunner(statscheck.RunnerConfig{
+		Timeout: cfg.Stats.Refresh.Timeout, NeededColumns: r.neededColumns,
+	}, r, replan, log)
+	r.worker = statscheck.NewWorker(statscheck.WorkerConfig{}, r, runner, r.wake, log)
+	return r, nil
+}
+
+// run works until ctx ends, then waits for what runs: an ANALYZE is cancelled in Hive and its request stays open.
+func (r *refresher) run(ctx context.Context) {
+	r.scheduler.Start()
+	r.worker.Start()
+	if err := r.store.ListenRefresh(ctx, r.notify); err != nil {
+		r.log.Error().Err(err).Msg("requests are no longer announced; the queue is asked at intervals")
+	}
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	if err := errors.Join(r.scheduler.Stop(stop), r.worker.Stop(stop)); err != nil {
+		r.log.Error().Err(err).Msg("a refresh did not end in time")
+	}
+	r.leases.stop()
+}
+
+func (r *refresher) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// OpenSession opens a session of the service user with the configured settings.
+func (r *refresher) OpenSession(ctx context.Context, _ string) (statscheck.Session, error) {
+	cc := ClientConfig(r.cfg)
+	cc.CallTimeout = r.cfg.Stats.Refresh.Timeout
+	conf := make(map[string]string, len(r.cfg.Service.Settings))
+	for k, v := range r.cfg.Service.Settings {
+		conf["set:hiveconf:"+k] = v
+	}
+	return client.Open(ctx, cc, conf)
+}
+
+func (r *refresher) neededColumns(ctx context.Context, upstream, table string) ([]string, error) {
+	usage, err := r.store.UsageOf(ctx, upstream, table)
+	if err != nil {
+		return nil, err
+	}
+	return append(usage.JoinColumns, usage.OtherColumns...), nil
+}
+
+// historyWindow is how far back refreshes count for cooldown and failures in a row.
+const historyWindow = 30 * 24 * time.Hour
+
+// Candidates are the stale tables of this upstream with their history.
+func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, error) {
+	stale, err := r.store.StaleTables(ctx, r.cfg.Upstream.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]statscheck.Candidate, 0, len(stale))
+	for _, t := range stale {
+		history, err := r.store.Refreshes(ctx, store.RefreshFilter{
+			Upstream: t.Upstream, Table: t.Table, Since: time.Now().Add(-historyWindow), Limit: 20,
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, statscheck.Candidate{
+			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: t.JoinColumns, History: history,
+		})
+	}
+	return out, nil
+}
+
+// Request files a refresh.
+func (r *refresher) Request(ctx context.Context, job statscheck.Refresh) (id int64, created bool, err error) {
+	return r.store.RequestRefresh(ctx, store.RefreshRequest{
+		Upstream: job.Upstream, Table: job.Table, Mode: job.Mode, Columns: job.Columns, Partitions: job.Partitions,
+		NotAfter: job.NotAfter, Reason: job.Reason, RequestedBy: job.RequestedBy,
+	})
+}
+
+// Claim takes the next request of this upstream and keeps its lease alive until Finish.
+func (r *refresher) Claim(ctx context.Context, busy []string) (statscheck.Refresh, bool, error) {
+	if slices.Contains(busy, r.cfg.Upstream.Name) {
+		return statscheck.Refresh{}, false, nil
+	}
+	job, err := r.store.ClaimRefresh(ctx, []string{r.cfg.Upstream.Name}, lease)
+	if err != nil || job == nil {
+		return statscheck.Refresh{}, false, err
+	}
+	r.leases.hold(job.ID)
+	return *job, true, nil
+}
+
+// Finish records the outcome, then moves the table's baseline and has its staleness judged anew. Only the recording can
+// fail it: the rest is made good by the next check of the table.
+func (r *refresher) Finish(ctx context.Context, job statscheck.Refresh) error {
+	if err := r.store.FinishRefresh(ctx, job); err != nil {
+		return fmt.Errorf("record refresh %d: %w", job.ID, err)
+	}
+	r.leases.release(job.ID)
+	if job.State != statscheck.RefreshDone || job.After == nil {
+		return nil
+	}
+	var err error
+	if job.Effect != statscheck.EffectIneffective {
+		err = r.store.Rebase(ctx, job.Upstream, job.Table, statscheck.NewBaseline(*job.After))
+	}
+	if err = errors.Join(err, r.watch.Check(ctx, job.Table)); err != nil {
+		r.log.Warn().Str("table", job.Table).Err(err).Msg("staleness after a refresh not judged yet")
+	}
+	return nil
+}
