@@ -1,0 +1,145 @@
+package config
+
+import (
+	"time"
+
+	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// Config is everything an operator can set. Durations are written as "30s", "5m"; sizes are bytes.
+type Config struct {
+	// Listen is the address clients connect to, host:port.
+	Listen    string     `koanf:"listen"`
+	Upstream  Upstream   `koanf:"upstream"`
+	Relay     Relay      `koanf:"relay"`
+	Service   Service    `koanf:"service"`
+	Explain   Explain    `koanf:"explain"`
+	Database  Database   `koanf:"database"`
+	Stats     Statistics `koanf:"statistics"`
+	Retention Retention  `koanf:"retention"`
+	Log       Log        `koanf:"log"`
+}
+
+// Upstream is the HiveServer2 behind the proxy.
+type Upstream struct {
+	// Name stands for the server in Postgres and in logs.
+	Name string `koanf:"name"`
+	// Address is host:port of its binary Thrift port.
+	Address     string        `koanf:"address"`
+	DialTimeout time.Duration `koanf:"dial_timeout"`
+	// LLAPNodes is the number of LLAP nodes where Hive cannot tell it; 0 means unknown.
+	LLAPNodes int `koanf:"llap_nodes"`
+}
+
+// Relay bounds what the proxy accepts and copies.
+type Relay struct {
+	// CallLimit and ReplyLimit are the longest frame a client and HiveServer2 may send, in bytes; a longer announcement ends
+	// the connection.
+	CallLimit  int64 `koanf:"call_limit"`
+	ReplyLimit int64 `koanf:"reply_limit"`
+	// CopyLimit is how much of a watched call is copied for decoding, in bytes; longer statements pass but are not explained.
+	CopyLimit int `koanf:"copy_limit"`
+	// QueueSize is how many observations may wait for analysis; further ones are counted and dropped.
+	QueueSize int `koanf:"queue_size"`
+	// DrainTimeout is how long running connections may finish after SIGTERM.
+	DrainTimeout time.Duration `koanf:"drain_timeout"`
+}
+
+// Service is the login of the proxy's own connections: EXPLAIN, DESCRIBE and ANALYZE.
+type Service struct {
+	// Auth is HiveServer2's hive.server2.authentication: NONE, LDAP, CUSTOM or NOSASL.
+	Auth string `koanf:"auth"`
+	User string `koanf:"user"`
+	// Password may come from HS2PROXY_SERVICE__PASSWORD; PasswordFile is read once at the start and wins.
+	Password     string `koanf:"password"`
+	PasswordFile string `koanf:"password_file"`
+	// Settings are SET in the sessions that run ANALYZE (a queue, for instance).
+	Settings map[string]string `koanf:"settings"`
+}
+
+// Explain bounds what explaining may cost HiveServer2.
+type Explain struct {
+	Enabled bool          `koanf:"enabled"`
+	Timeout time.Duration `koanf:"timeout"`
+	// Concurrency is the number of EXPLAINs at a time, each on a connection of its own.
+	Concurrency int `koanf:"concurrency"`
+	// Rate is the number of EXPLAINs a second at most, with bursts of Concurrency.
+	Rate float64 `koanf:"rate"`
+	// MaxAge is how long a plan of the same fingerprint, settings and database stands before it is explained again.
+	MaxAge time.Duration `koanf:"max_age"`
+	// BreakerFailures in a row stop explaining for BreakerPause.
+	BreakerFailures uint32        `koanf:"breaker_failures"`
+	BreakerPause    time.Duration `koanf:"breaker_pause"`
+	// Witness asks Hive 4 for the planner's own numbers with each EXPLAIN.
+	Witness bool `koanf:"witness"`
+}
+
+// Database is the Postgres that keeps what was seen. Without a URL the proxy relays, explains and logs findings.
+type Database struct {
+	URL string `koanf:"url"`
+	// Migrate brings the schema up to date at the start.
+	Migrate bool `koanf:"migrate"`
+	// KeepLiterals stores statements as sent; by default literals are replaced by ? and only the proxy's memory knows them.
+	KeepLiterals bool `koanf:"keep_literals"`
+}
+
+// Statistics are the staleness rules and the refreshes.
+type Statistics struct {
+	// Enabled reads table statistics and applies the rules; refreshing needs Refresh.Enabled too.
+	Enabled bool `koanf:"enabled"`
+	// MaxAge is how long a table's statistics are believed before DESCRIBE FORMATTED is asked again.
+	MaxAge time.Duration `koanf:"max_age"`
+	// Thresholds say when a rule holds, per table too.
+	Thresholds statscheck.Thresholds `koanf:"thresholds"`
+	Refresh    Refresh               `koanf:"refresh"`
+}
+
+// Refresh is whether, when and how ANALYZE runs. Off unless enabled.
+type Refresh struct {
+	Enabled bool          `koanf:"enabled"`
+	Timeout time.Duration `koanf:"timeout"`
+	// Policy bounds what the schedules may do: cooldown and max_failures.
+	statscheck.Policy `koanf:",squash"`
+	Schedules         []statscheck.Schedule `koanf:"schedules"`
+}
+
+// Retention is how long records stay.
+type Retention struct {
+	Statements time.Duration `koanf:"statements"`
+	Plans      time.Duration `koanf:"plans"`
+	Stats      time.Duration `koanf:"stats"`
+	// Every is how often old records are deleted.
+	Every time.Duration `koanf:"every"`
+}
+
+// Log is how the proxy logs, to standard error.
+type Log struct {
+	// Level is debug, info, warn or error. SQL text appears at debug only.
+	Level string `koanf:"level"`
+	// Format is json or console.
+	Format string `koanf:"format"`
+}
+
+// Default is the configuration before any file or variable.
+func Default() Config {
+	const day = 24 * time.Hour
+	return Config{
+		Listen:   "127.0.0.1:10009",
+		Upstream: Upstream{Name: "default", DialTimeout: 10 * time.Second},
+		Relay:    Relay{CallLimit: thrift.DefaultMaxCallBytes, ReplyLimit: thrift.DefaultMaxReplyBytes, CopyLimit: thrift.DefaultCopyBytes, QueueSize: 4096, DrainTimeout: 30 * time.Second},
+		Service:  Service{Auth: "NONE", User: "hs2proxy"},
+		Explain: Explain{
+			Enabled: true, Timeout: 30 * time.Second, Concurrency: 2, Rate: 5, MaxAge: 6 * time.Hour,
+			BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
+		},
+		Database: Database{Migrate: true},
+		Stats: Statistics{
+			Enabled: true, MaxAge: 10 * time.Minute,
+			Thresholds: statscheck.DefaultThresholds(),
+			Refresh:    Refresh{Timeout: 30 * time.Minute, Policy: statscheck.DefaultPolicy()},
+		},
+		Retention: Retention{Statements: 30 * day, Plans: 180 * day, Stats: 90 * day, Every: time.Hour},
+		Log:       Log{Level: "info", Format: "json"},
+	}
+}

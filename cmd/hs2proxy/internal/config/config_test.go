@@ -1,0 +1,139 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hs2proxy/hs2proxy/statscheck"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hs2proxy.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExampleIsTheDefaultAndValid(t *testing.T) {
+	cfg, err := Load("../../../../configs/hs2proxy.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Explain != Default().Explain || cfg.Relay != Default().Relay || cfg.Retention != Default().Retention {
+		t.Errorf("the example's values are not the defaults it says they are:\n%+v\n%+v", cfg, Default())
+	}
+	if len(cfg.Stats.Refresh.Schedules) == 0 {
+		t.Error("the example shows no schedule")
+	}
+}
+
+func TestFileThenEnvironment(t *testing.T) {
+	path := write(t, `
+listen: 127.0.0.1:1
+upstream: {address: "hive:10000", dial_timeout: 3s}
+service: {settings: {tez.queue.name: stats}}
+statistics: {thresholds: {tables: [{pattern: sales.orders, stale: 0.4}]}}
+`)
+	cfg, err := Load(path, []string{
+		"HS2PROXY_UPSTREAM__ADDRESS=other:10001", "HS2PROXY_LISTEN=:2", "HS2PROXY_TEST_HS2=x:1", "HS2PROXY_E2E=1", "PATH=/bin",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Upstream.Address != "other:10001" || cfg.Listen != ":2" || cfg.Upstream.DialTimeout != 3*time.Second {
+		t.Errorf("got %+v", cfg)
+	}
+	if cfg.Service.Settings["tez.queue.name"] != "stats" || *cfg.Stats.Thresholds.Tables[0].Stale != 0.4 {
+		t.Errorf("keys with dots: got %+v %+v", cfg.Service.Settings, cfg.Stats.Thresholds)
+	}
+	if cfg.Explain != Default().Explain {
+		t.Errorf("defaults lost: %+v", cfg.Explain)
+	}
+}
+
+func TestPasswordFileWins(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(secret, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := Load("", []string{"HS2PROXY_SERVICE__PASSWORD=from-env", "HS2PROXY_SERVICE__PASSWORD_FILE=" + secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Service.Password != "from-file" {
+		t.Errorf("got %q", cfg.Service.Password)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown field": {"upstream: {hostname: x}", "hostname"},
+		"bad duration":  {"explain: {timeout: soon}", "timeout"},
+		"not yaml":      {"a: [", "yaml"},
+		"wrong type":    {"relay: {copy_limit: many}", "copy_limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(write(t, c.text), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, c.want)
+			}
+		})
+	}
+	if _, err := Load("/nowhere/at/all.yaml", nil); err == nil {
+		t.Error("a missing file is no error")
+	}
+}
+
+func TestValidateNamesTheField(t *testing.T) {
+	for field, change := range map[string]func(*Config){
+		"listen":                          func(c *Config) { c.Listen = "10000" },
+		"upstream.address":                func(c *Config) { c.Upstream.Address = "hive" },
+		"upstream.name":                   func(c *Config) { c.Upstream.Name = "" },
+		"relay.call_limit":                func(c *Config) { c.Relay.CallLimit = 1<<31 + 1 },
+		"relay.reply_limit":               func(c *Config) { c.Relay.ReplyLimit = 0 },
+		"relay.copy_limit":                func(c *Config) { c.Relay.CopyLimit = 1 },
+		"relay.queue_size":                func(c *Config) { c.Relay.QueueSize = 0 },
+		"service.auth":                    func(c *Config) { c.Service.Auth = "KERBEROS" },
+		"service.password_file":           func(c *Config) { c.Service.Auth = "LDAP" },
+		"explain.rate":                    func(c *Config) { c.Explain.Rate = 0 },
+		"explain.timeout":                 func(c *Config) { c.Explain.Timeout = 0 },
+		"database.url":                    func(c *Config) { c.Database.URL = "mysql://u:secret@h/d" },
+		"statistics.thresholds.watch":     func(c *Config) { c.Stats.Thresholds.Watch = 0 },
+		"statistics.thresholds.tables[0]": func(c *Config) { c.Stats.Thresholds.Tables = []statscheck.TableThresholds{{Pattern: "orders"}} },
+		"statistics.enabled":              func(c *Config) { c.Stats.Enabled = false; c.Stats.Refresh.Enabled = true },
+		"refresh.schedules[0].cron":       func(c *Config) { c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n"}} },
+		"refresh.schedules[1].name": func(c *Config) {
+			c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n", Cron: "@daily"}, {Name: "n", Cron: "@daily"}}
+		},
+		"retention.plans":                 func(c *Config) { c.Retention.Plans = -1 },
+		"log.level":                       func(c *Config) { c.Log.Level = "loud" },
+		"log.format":                      func(c *Config) { c.Log.Format = "xml" },
+		"statistics.refresh.max_failures": func(c *Config) { c.Stats.Refresh.MaxFailures = 0 },
+		"upstream.dial_timeout":           func(c *Config) { c.Upstream.DialTimeout = 0 },
+		"statistics.refresh.schedules[0].": func(c *Config) {
+			c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n", Cron: "@daily", Tables: []string{"orders"}}}
+		},
+	} {
+		cfg := Default()
+		cfg.Upstream.Address = "hive:10000"
+		if err := cfg.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		change(&cfg)
+		err := cfg.Validate()
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: got %v", field, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the message repeats a password: %v", field, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+// EnvPrefix starts every variable the configuration reads; "__" separates levels:
+// HS2PROXY_UPSTREAM__ADDRESS is upstream.address.
+const EnvPrefix = "HS2PROXY_"
+
+// Load reads the YAML file (none when path is empty), then the environment over it, and the password file.
+// The result is not validated: flags may still change it.
+func Load(path string, environ []string) (Config, error) {
+	// The delimiter is not a dot: table and setting names, which are keys too, hold dots.
+	cfg := Default()
+	k := koanf.NewWithConf(koanf.Conf{Delim: "/", StrictMerge: false})
+	if path != "" {
+		if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+			return cfg, fmt.Errorf("configuration %s: %w", path, err)
+		}
+	}
+	if err := k.Load(env.Provider("/", env.Opt{
+		Prefix:        EnvPrefix,
+		TransformFunc: environmentKey,
+		EnvironFunc:   func() []string { return environ },
+	}), nil); err != nil {
+		return cfg, fmt.Errorf("configuration from the environment: %w", err)
+	}
+	err := k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{Tag: "koanf", DecoderConfig: &mapstructure.DecoderConfig{
+		Result: &cfg, TagName: "koanf", WeaklyTypedInput: true, ErrorUnused: true,
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(
+			mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","),
+		),
+	}})
+	if err != nil {
+		return cfg, fmt.Errorf("configuration %s: %w", path, plain(err))
+	}
+	if cfg.Service.PasswordFile != "" {
+		b, err := os.ReadFile(cfg.Service.PasswordFile)
+		if err != nil {
+			return cfg, fmt.Errorf("service.password_file: %w", err)
+		}
+		cfg.Service.Password = strings.TrimRight(string(b), "\r\n")
+	}
+	return cfg, nil
+}
+
+// plain takes mapstructure's multi-line message apart into one line.
+func plain(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	var kept []string
+	for _, l := range lines {
+		l = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(l), "*"))
+		l = strings.TrimPrefix(l, "'' has invalid keys:")
+		if l != "" && !strings.HasSuffix(l, "error(s) decoding:") && l != "decoding failed due to the following error(s):" {
+			kept = append(kept, strings.TrimSpace(l))
+		}
+	}
+	if strings.Contains(err.Error(), "invalid keys") {
+		return errors.New("unknown or misplaced field: " + strings.Join(kept, "; "))
+	}
+	return errors.New(strings.Join(kept, "; "))
+}
+
+// environmentKey turns HS2PROXY_UPSTREAM__ADDRESS into upstream.address. Variables of the test and build
+// environment (HS2PROXY_TEST_…, HS2PROXY_E2E, HS2PROXY_SHARED, …) name no field and are left out.
+func environmentKey(name, value string) (string, any) {
+	key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, EnvPrefix), "__", "/"))
+	top, _, nested := strings.Cut(key, "/")
+	if !nested && top != "listen" {
+		return "", nil
+	}
+	return key, value
+}

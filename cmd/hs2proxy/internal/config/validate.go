@@ -1,0 +1,121 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/statscheck"
+)
+
+// Validate reports every field that cannot work: its name, its value and what would be right.
+func (c Config) Validate() error {
+	v := &validator{}
+	v.address("listen", c.Listen, true)
+	v.address("upstream.address", c.Upstream.Address, false)
+	v.check(c.Upstream.Name != "", "upstream.name", c.Upstream.Name, "a name for the server, such as \"prod\"")
+	v.check(c.Upstream.LLAPNodes >= 0, "upstream.llap_nodes", c.Upstream.LLAPNodes, "0 (unknown) or the number of LLAP nodes")
+	v.positive("upstream.dial_timeout", c.Upstream.DialTimeout)
+	const frameMin, frameMax = 1 << 20, 1<<31 - 1
+	v.check(c.Relay.CallLimit >= frameMin && c.Relay.CallLimit <= frameMax, "relay.call_limit", c.Relay.CallLimit,
+		"bytes between 1048576 and 2147483647, at least hive.server2.thrift.max.message.size")
+	v.check(c.Relay.ReplyLimit >= frameMin && c.Relay.ReplyLimit <= frameMax, "relay.reply_limit", c.Relay.ReplyLimit,
+		"bytes between 1048576 and 2147483647")
+	v.check(c.Relay.CopyLimit >= 4<<10 && int64(c.Relay.CopyLimit) <= c.Relay.CallLimit, "relay.copy_limit", c.Relay.CopyLimit,
+		"bytes between 4096 and relay.call_limit")
+	v.check(c.Relay.QueueSize >= 16 && c.Relay.QueueSize <= 1<<20, "relay.queue_size", c.Relay.QueueSize, "between 16 and 1048576")
+	v.positive("relay.drain_timeout", c.Relay.DrainTimeout)
+	v.oneOf("service.auth", c.Service.Auth, "NONE", "LDAP", "CUSTOM", "NOSASL")
+	v.check(c.Service.User != "", "service.user", c.Service.User, "the user the proxy's own connections log in as")
+	if c.Service.Auth == "LDAP" || c.Service.Auth == "CUSTOM" {
+		v.check(c.Service.Password != "", "service.password_file", "", "a file holding the password that "+c.Service.Auth+" asks for")
+	}
+	v.positive("explain.timeout", c.Explain.Timeout)
+	v.check(c.Explain.Concurrency >= 1 && c.Explain.Concurrency <= 64, "explain.concurrency", c.Explain.Concurrency, "between 1 and 64")
+	v.check(c.Explain.Rate > 0 && c.Explain.Rate <= 1000, "explain.rate", c.Explain.Rate, "EXPLAINs a second, above 0 and at most 1000")
+	v.positive("explain.max_age", c.Explain.MaxAge)
+	v.check(c.Explain.BreakerFailures >= 1, "explain.breaker_failures", c.Explain.BreakerFailures, "at least 1")
+	v.positive("explain.breaker_pause", c.Explain.BreakerPause)
+	v.database(c.Database.URL)
+	v.statistics(c)
+	v.positive("retention.statements", c.Retention.Statements)
+	v.positive("retention.plans", c.Retention.Plans)
+	v.positive("retention.stats", c.Retention.Stats)
+	v.positive("retention.every", c.Retention.Every)
+	_, err := zerolog.ParseLevel(c.Log.Level)
+	v.check(err == nil && c.Log.Level != "", "log.level", c.Log.Level, "debug, info, warn or error")
+	v.oneOf("log.format", c.Log.Format, "json", "console")
+	return errors.Join(v.errs...)
+}
+
+type validator struct{ errs []error }
+
+func (v *validator) check(ok bool, field string, value any, want string) {
+	if !ok {
+		v.errs = append(v.errs, fmt.Errorf("%s: %v is not valid, want %s", field, quoted(value), want))
+	}
+}
+
+func quoted(value any) any {
+	if s, ok := value.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return value
+}
+
+func (v *validator) positive(field string, d time.Duration) {
+	v.check(d > 0, field, d, "a duration above 0, such as \"30s\"")
+}
+
+func (v *validator) oneOf(field, value string, allowed ...string) {
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	v.check(false, field, value, "one of "+strings.Join(allowed, ", "))
+}
+
+func (v *validator) address(field, value string, emptyHost bool) {
+	host, port, err := net.SplitHostPort(value)
+	v.check(err == nil && port != "" && (host != "" || emptyHost), field, value, "host:port, such as \"hive.example.com:10000\"")
+}
+
+func (v *validator) database(raw string) {
+	if raw == "" {
+		return
+	}
+	u, err := url.Parse(raw)
+	ok := err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+	// The value may hold a password: it is not repeated.
+	v.check(ok, "database.url", "the given value", "postgres://user@host:5432/database (password by PGPASSWORD or PGPASSFILE)")
+}
+
+func (v *validator) statistics(c Config) {
+	s := c.Stats
+	v.positive("statistics.max_age", s.MaxAge)
+	v.below("statistics.thresholds.", s.Thresholds.Validate())
+	r := s.Refresh
+	v.positive("statistics.refresh.timeout", r.Timeout)
+	v.below("statistics.refresh.", r.Validate())
+	v.below("statistics.refresh.", statscheck.ValidateSchedules(r.Schedules))
+	if r.Enabled {
+		v.check(c.Database.URL != "", "database.url", c.Database.URL, "a Postgres URL, since statistics.refresh.enabled is true")
+		v.check(s.Enabled, "statistics.enabled", s.Enabled, "true, since statistics.refresh.enabled is true")
+	}
+}
+
+// below puts the path in front of each error of a part of the configuration.
+func (v *validator) below(path string, err error) {
+	if err == nil {
+		return
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		v.errs = append(v.errs, errors.New(path+line))
+	}
+}
