@@ -136,12 +136,14 @@ func (w *Writer) write(ctx context.Context, r Record) bool {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
-		case <-stop: // the last chance is now, and soon again
-			stop, pause = nil, firstBackoff
+		case <-stop: // there is no time left to wait long
+			stop = nil
 		case <-ctx.Done():
 		}
 		timer.Stop()
-		pause = min(2*pause, longestPause)
+		if pause = min(2*pause, longestPause); stop == nil {
+			pause = firstBackoff
+		}
 	}
 }
 

@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+)
+
+func TestWritesOf(t *testing.T) {
+	type write struct {
+		table   string
+		op      hiveql.WriteOp
+		rows    int64 // 0: not counted
+		columns bool
+	}
+	tests := map[string]struct {
+		sql      string
+		modified *int64
+		want     []write
+	}{
+		"insert":           {"INSERT INTO t VALUES (1)", new(int64(3)), []write{{"shop.t", hiveql.WriteInsertInto, 3, false}}},
+		"other database":   {"INSERT INTO Web.Clicks SELECT * FROM t", new(int64(3)), []write{{"web.clicks", hiveql.WriteInsertInto, 3, false}}},
+		"overwrite":        {"INSERT OVERWRITE TABLE t SELECT * FROM u", new(int64(9)), []write{{"shop.t", hiveql.WriteInsertOverwrite, 9, false}}},
+		"zero rows":        {"INSERT INTO t SELECT * FROM u", new(int64(0)), []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
+		"unknown rows":     {"INSERT INTO t SELECT * FROM u", nil, []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
+		"ctas":             {"CREATE TABLE n AS SELECT * FROM u", new(int64(4)), []write{{"shop.n", hiveql.WriteCreate, 4, false}}},
+		"truncate":         {"TRUNCATE TABLE t", new(int64(4)), []write{{"shop.t", hiveql.WriteTruncate, 0, false}}},
+		"delete":           {"DELETE FROM t WHERE a = 1", new(int64(4)), []write{{"shop.t", hiveql.WriteDelete, 0, false}}},
+		"alter columns":    {"ALTER TABLE t ADD COLUMNS (z int)", new(int64(4)), []write{{"shop.t", hiveql.WriteAlterColumns, 0, true}}},
+		"nothing":          {"SELECT * FROM t", new(int64(4)), nil},
+		"multi-insert": {"FROM u INSERT INTO TABLE t SELECT a INSERT INTO TABLE web.v SELECT b", new(int64(8)), []write{
+			{"shop.t", hiveql.WriteInsertInto, 0, false}, {"web.v", hiveql.WriteInsertInto, 0, false},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			st := statement("1", test.sql)
+			st.State, st.ModifiedRows = intercept.StateFinished, test.modified
+			got := writesOf(st)
+			if len(got) != len(test.want) {
+				t.Fatalf("got %+v", got)
+			}
+			for i, w := range test.want {
+				g := got[i]
+				rows := int64(0)
+				if g.Rows != nil {
+					rows = *g.Rows
+				}
+				if g.Table != w.table || g.Op != w.op || g.ColumnsChanged != w.columns || rows != w.rows || (g.Rows != nil) != (w.rows > 0) {
+					t.Errorf("got %+v, want %+v", g, w)
+				}
+			}
+		})
+	}
+}
