@@ -81,17 +81,35 @@ func request(c Candidate, s Schedule, now time.Time) Refresh {
 		Upstream: c.Upstream, Table: c.Table, Mode: s.Mode, Partitions: partitionsOf(c.Staleness),
 		Reason: reasons(c.Staleness), RequestedBy: "schedule " + s.Name, RequestedAt: now, State: RefreshRequested,
 	}
-	if r.Mode == "" && len(c.Columns) > 0 {
+	columns := columnsOf(c)
+	if r.Mode == "" && len(columns) > 0 {
 		r.Mode = ModeColumns
 	}
 	if r.Mode == ModeColumns {
-		r.Columns = slices.Clone(c.Columns)
+		r.Columns = columns
 	}
 	r.Mode = cmp.Or(r.Mode, ModeBasic)
 	if s.Window > 0 {
 		r.NotAfter = now.Add(s.Window)
 	}
 	return r
+}
+
+// columnsOf are the candidate's columns and those that R3 found without statistics, each once: what is flagged must be mended.
+func columnsOf(c Candidate) []string {
+	var out []string
+	add := func(names []string) {
+		for _, n := range names {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	add(c.Columns)
+	for _, s := range c.Staleness {
+		add(s.Columns)
+	}
+	return out
 }
 
 // partitionsOf limits the refresh to partitions when only partitions are stale, and few enough.

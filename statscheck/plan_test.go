@@ -77,7 +77,11 @@ func TestPlannedRefresh(t *testing.T) {
 	if got := plan(c, Schedule{Mode: ModeBasic}); got.Mode != ModeBasic || got.Columns != nil || !got.NotAfter.IsZero() {
 		t.Errorf("basic: %+v", got)
 	}
-	c.Columns = nil
+	c.Staleness = append(slices.Clone(found), Staleness{Rule: R3Columns, Level: LevelHigh, Columns: []string{"id", "region"}})
+	if got := plan(c, Schedule{}); !slices.Equal(got.Columns, []string{"id", "region"}) {
+		t.Errorf("the columns of R3 are not mended: %+v", got)
+	}
+	c.Staleness, c.Columns = found, nil
 	if got := plan(c, Schedule{}); got.Mode != ModeBasic {
 		t.Errorf("without columns: %+v", got)
 	}
