@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
+	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
 
 // snapshot is every row of the tables that RecordStatement writes, to see that nothing moved.
@@ -402,4 +404,72 @@ func TestConcurrentRecording(t *testing.T) {
 	f.want("100 100 100 100 200", `SELECT concat_ws(' ', (SELECT count(*) FROM hs2proxy.statements), (SELECT sum(runs) FROM hs2proxy.queries),
 		(SELECT sum(uses) FROM hs2proxy.plan_uses), (SELECT sum(writes_rows) FROM hs2proxy.tables), (SELECT sum(times) FROM hs2proxy.findings))`)
 	f.want("2", `SELECT count(*) FROM hs2proxy.plans`)
+}
+
+// A query explained again for a refresh is a plan of its own and no run.
+func TestRecordPlan(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	s := session("hive-a")
+	before := analysis("hive-a", "f1", t0, verdict(advisor.MergeJoin, 20_000_000))
+	before.Findings = []advisor.Finding{{Kind: "K1", Severity: advisor.Low, Subject: "join 0"}}
+	f.ok(f.RecordStatement(t.Context(), store.Observation{Session: s, Statement: statement(s, "SELECT 1", "f1", t0), Analysis: before}))
+	after := analysis("hive-a", "f1", t0.Add(time.Hour), verdict(advisor.MapJoin, 1000))
+	after.Cause, after.Findings = store.CauseRefresh, before.Findings
+	f.ok(f.RecordPlan(t.Context(), *after))
+	f.ok(f.RecordPlan(t.Context(), *after)) // the same EXPLAIN again
+	f.want("2 1 1 1 1", `SELECT concat_ws(' ', (SELECT count(*) FROM hs2proxy.plans), (SELECT max(explains) FROM hs2proxy.plans), (SELECT sum(uses) FROM hs2proxy.plan_uses),
+		(SELECT runs FROM hs2proxy.queries), (SELECT times FROM hs2proxy.findings))`)
+	if got := f.rows("plan_changes", "strategy_before", "strategy_after", "cause"); !reflect.DeepEqual(got, []string{"MERGE_JOIN | MAP_JOIN | REFRESH"}) {
+		t.Errorf("changes: %v", got)
+	}
+}
+
+// One connection is enough: nothing waits for a second one while it holds the first.
+func TestOneConnectionIsEnough(t *testing.T) {
+	f := newFixture(t, store.Options{MaxConns: 1})
+	s := session("hive-a")
+	f.ok(f.RecordStatement(t.Context(), store.Observation{
+		Session: s, Statement: statement(s, "SELECT 1", "f1", t0), Analysis: analysis("hive-a", "f1", t0, verdict(advisor.MapJoin, 1000)),
+		Writes: []store.TableWrite{{Upstream: "hive-b", Table: "shop.out", Rows: ptr(int64(1))}},
+	}))
+	f.ok(f.CloseSession(t.Context(), s))
+	f.ok(f.SaveTableStats(t.Context(), "hive-c", []advisor.TableStats{itemsStats(1, t0)}))
+	f.ok(f.Rebase(t.Context(), "hive-d", "shop.items", statscheck.Baseline{At: t0}))
+	f.ok(f.SaveStaleness(t.Context(), "hive-e", "shop.items", nil, nil))
+	f.ok(f.SaveSettings(t.Context(), "hive-f", nil))
+	f.request(store.RefreshRequest{Upstream: "hive-g", Table: "shop.items"})
+	if r := f.claim(f.Store, time.Minute, "hive-h", "hive-g"); r == nil {
+		t.Error("nothing claimed")
+	}
+}
+
+// The database is restored to an older state under a running proxy: keys it remembers are gone.
+func TestUpstreamThatIsGoneIsMadeAgain(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	f.ok(f.SaveSettings(t.Context(), "hive-a", []store.Setting{{Name: "a", Value: "1"}}))
+	f.exec(`DELETE FROM hs2proxy.upstreams`)
+	f.ok(f.SaveSettings(t.Context(), "hive-a", []store.Setting{{Name: "a", Value: "2"}}))
+	f.want("2", `SELECT value FROM hs2proxy.settings`)
+}
+
+func BenchmarkRecordStatement(b *testing.B) {
+	s, err := store.Open(b.Context(), storetest.DSN(b), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	sess := session("hive-a")
+	n := 0
+	for b.Loop() {
+		n++
+		fp := "f" + strconv.Itoa(n%50)
+		st := statement(sess, "SELECT 1", fp, t0)
+		a := analysis("hive-a", fp, t0, verdict(advisor.MapJoin, 1000), verdict(advisor.MergeJoin, 1000))
+		a.Reused = n > 50
+		for _, o := range []store.Observation{{Session: sess, Statement: st, Analysis: a}, {Session: sess, Statement: ended(st, intercept.StateFinished, time.Second)}} {
+			if err := s.RecordStatement(b.Context(), o); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }
