@@ -10,13 +10,14 @@ import (
 func (f *flow) inputCumulative(s side) int64 {
 	memo := map[*explain.Operator]int64{}
 	feed := s.feeds[0]
-	if len(s.feeds) > 1 {
+	switch {
+	case len(s.feeds) > 1 && isReduceSink(feed):
 		return f.unionCumulative(s.feeds, memo)
-	}
-	if isReduceSink(feed) {
+	case len(s.feeds) > 1:
+		return addCount(f.unionCumulative(s.feeds, memo), f.unionEstimate(s.feeds).Rows)
+	case isReduceSink(feed):
 		return f.cumulative(feed, memo)
-	}
-	if feed.Kind == kindDummyStore { // comes with the decision; the shuffle it replaced had its input's rows
+	case feed.Kind == kindDummyStore: // comes with the decision; the shuffle it replaced had its input's rows
 		feed = f.producer(feed)
 	}
 	if feed == nil {
@@ -67,49 +68,31 @@ func (f *flow) cumulativeInputs(o *explain.Operator, memo map[*explain.Operator]
 	return total
 }
 
-// rows is an operator's row estimate; that of its input for a shuffle that prints none (user-level plans), the members'
-// sum for a union that prints none.
+// rows is an operator's row estimate; −1 when it has none.
 func (f *flow) rows(o *explain.Operator) int64 {
 	if st := f.estimate(o); st != nil {
 		return st.Rows
 	}
-	if o.Kind != kindUnion {
-		return -1
-	}
-	total := int64(0)
-	for _, p := range f.producers(o) {
-		total = addCount(total, f.rows(p))
-	}
-	return total
+	return -1
 }
 
-// unionCumulative is the count of a union that is followed by the members' copies of the same operators, up to the
-// reduce sinks given. Each copy prints the estimate of the whole union and counts once; where the copies begin, the
-// members' own estimates add up to it.
-func (f *flow) unionCumulative(copies []*explain.Operator, memo map[*explain.Operator]int64) int64 {
-	total, union := int64(0), int64(0)
-	for range maxTrace {
-		if !f.sameEstimate(copies) {
-			break
+// unionCumulative is the count of a union and of what follows it up to the members' operators given. A copy that prints
+// the estimate of the whole union counts once.
+func (f *flow) unionCumulative(ops []*explain.Operator, memo map[*explain.Operator]int64) int64 {
+	total := int64(0)
+	for f.wholeUnion(ops) {
+		if isJoin(ops[0]) {
+			return addCount(total, f.cumulative(ops[0], memo))
 		}
-		union = f.rows(copies[0])
-		total = addCount(total, union)
-		members := int64(0)
-		above := make([]*explain.Operator, len(copies))
-		for i, o := range copies {
-			if above[i] = f.producer(o); above[i] == nil {
-				return -1
-			}
-			members = addCount(members, f.rows(above[i]))
+		total = addCount(total, f.rows(ops[0]))
+		above := make([]*explain.Operator, len(ops))
+		for i, o := range ops {
+			above[i] = f.producer(o)
 		}
-		copies = above
-		if members == union {
-			break
-		}
+		ops = above
 	}
-	total = addCount(total, union) // the union itself
-	for _, o := range copies {
-		total = addCount(total, f.cumulative(o, memo))
+	for _, o := range ops {
+		total = addCount(total, addCount(f.rows(o), f.cumulative(o, memo))) // the union's rows, and its members
 	}
 	return total
 }

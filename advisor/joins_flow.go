@@ -43,6 +43,9 @@ type flow struct {
 	// above holds what feeds an operator that is the root of its vertex.
 	above map[*explain.Operator][]*explain.Operator
 
+	// copied: Hive has copied the join into the members of a union after its decision.
+	copied map[*explain.Operator]bool
+
 	columns map[*explain.Operator][]column
 	busy    map[*explain.Operator]bool
 	// tries counts the steps of a search, which is bounded.
@@ -54,6 +57,7 @@ func newFlow(p *explain.Plan) *flow {
 		plan:    p,
 		sides:   map[*explain.Operator][]side{},
 		above:   map[*explain.Operator][]*explain.Operator{},
+		copied:  map[*explain.Operator]bool{},
 		columns: map[*explain.Operator][]column{},
 		busy:    map[*explain.Operator]bool{},
 	}
@@ -70,6 +74,9 @@ func newFlow(p *explain.Plan) *flow {
 	}
 	for _, o := range f.joins {
 		f.settle(o)
+	}
+	for _, s := range p.Stages {
+		f.pairCopies(s)
 	}
 	clear(f.columns) // read before every input had its place
 	return f

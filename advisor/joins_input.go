@@ -56,6 +56,13 @@ func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
 			return below.Stats
 		}
 	}
+	if from := f.producers(o); o.Stats == nil && o.Kind == kindUnion && len(from) > 0 {
+		rows := int64(0)
+		for _, p := range from {
+			rows = addCount(rows, f.rows(p))
+		}
+		return &explain.Statistics{Rows: rows, DataSize: -1, Width: -1, ActualRows: -1}
+	}
 	return o.Stats
 }
 
@@ -73,17 +80,24 @@ func unreadTable(scan *explain.Operator) string {
 }
 
 // unionEstimate is the estimate of what feeds one input. The members of a union are joined before the shuffle when Hive
-// decides; afterwards each runs its own copy of the shuffle, which still prints the estimate of the whole union.
+// decides; afterwards each has its own copy of what follows the union, which still prints the estimate of all of it.
 func (f *flow) unionEstimate(feeds []*explain.Operator) *explain.Statistics {
-	if f.sameEstimate(feeds) {
+	if len(feeds) == 1 || isReduceSink(feeds[0]) && f.sameEstimate(feeds) || f.wholeUnion(feeds) {
 		if st := f.estimate(feeds[0]); st != nil {
 			return st
 		}
 		return noStats
 	}
-	sum := *f.estimate(feeds[0])
-	for _, feed := range feeds[1:] {
+	sum := *noStats
+	for i, feed := range feeds {
 		st := f.estimate(feed)
+		switch {
+		case st == nil:
+			return noStats
+		case i == 0:
+			sum = *st
+			continue
+		}
 		sum.Rows, sum.DataSize = addCount(sum.Rows, st.Rows), addCount(sum.DataSize, st.DataSize)
 		sum.Basic, sum.Column = worseState(sum.Basic, st.Basic), worseState(sum.Column, st.Column)
 	}

@@ -95,7 +95,7 @@ func TestNestedJoin(t *testing.T) {
 		t.Errorf("conditions %+v and %+v", lower.Conditions, upper.Conditions)
 	}
 	in := upper.Inputs[0]
-	if want := int64(max(100+90+90, 10+10+10) + 9 + 9); in.Vertex != "Reducer 2" || in.CumulativeRows != want {
+	if want := max(int64(100+90+90), 10+10+10) + 9 + 9; in.Vertex != "Reducer 2" || in.CumulativeRows != want {
 		t.Errorf("%s counts %d rows, want %d", in.Vertex, in.CumulativeRows, want)
 	}
 	if !in.Layout.Shuffled || lower.Inputs[0].Layout.Shuffled {
@@ -283,6 +283,57 @@ func BenchmarkJoins(b *testing.B) {
 		for _, p := range plans {
 			if len(advisor.Joins(p)) == 0 {
 				b.Fatal("no joins")
+			}
+		}
+	}
+}
+
+// TestUnionCopies: Hive removes a union after its decision and copies what follows into each member; the streamed input
+// it decided on was the whole union.
+func TestUnionCopies(t *testing.T) {
+	member := func(vertex string, rows int) string {
+		return fmt.Sprintf(`
+%s 
+    Map Operator Tree:
+        TableScan
+          alias: %s
+          Statistics: Num rows: %d Data size: %d Basic stats: COMPLETE Column stats: COMPLETE
+          Select Operator
+            expressions: id (type: int)
+            outputColumnNames: _col0
+            Statistics: Num rows: %d Data size: %d Basic stats: COMPLETE Column stats: COMPLETE
+            Map Join Operator
+              condition map:
+                   Inner Join 0 to 1
+              keys:
+                0 _col0 (type: int)
+                1 _col0 (type: int)
+              outputColumnNames: _col0, _col2
+              input vertices:
+                1 Map 5
+              Statistics: Num rows: 33 Data size: 330 Basic stats: COMPLETE Column stats: COMPLETE
+              File Output Operator
+                Statistics: Num rows: 33 Data size: 330 Basic stats: COMPLETE Column stats: COMPLETE`,
+			vertex, strings.ReplaceAll(strings.ToLower(vertex), " ", ""), rows, rows*8, rows, rows*4)
+	}
+	for name, c := range map[string]struct {
+		first, second    int
+		rows, cumulative int64
+	}{
+		"members of their own size": {10, 20, 30, 10 + 10 + 20 + 20 + 30 + 30},
+		"members of the same size":  {10, 10, 20, 4*10 + 20 + 20},
+	} {
+		joins := joinsOf(t, tez("Map 1 <- Map 5 (BROADCAST_EDGE), Union 2 (CONTAINS)\nMap 3 <- Map 5 (BROADCAST_EDGE), Union 2 (CONTAINS)",
+			member("Map 1", c.first)+member("Map 3", c.second)+shuffledScan("Map 5", 4, 4, 4)+"\nUnion 2 \n    Vertex: Union 2"))
+		if len(joins) != 2 {
+			t.Fatalf("%s: %d joins", name, len(joins))
+		}
+		for _, j := range joins {
+			if in := j.Inputs[0]; in.Rows != c.rows || in.DataSize != 4*c.rows || in.CumulativeRows != c.cumulative || in.Vertex != j.Vertex {
+				t.Errorf("%s: %+v", name, in)
+			}
+			if j.Strategy != advisor.MapJoin || j.BigTable != 0 || j.Inputs[1].Rows != 4 {
+				t.Errorf("%s: %+v", name, j)
 			}
 		}
 	}
