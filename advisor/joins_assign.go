@@ -38,6 +38,22 @@ func assign(s *explain.Stage, sinks []*explain.Operator, edges []explain.Edge) [
 	return to
 }
 
+// bestSink is the sink that fits an edge best.
+func bestSink(s *explain.Stage, sinks []*explain.Operator, e explain.Edge) *explain.Operator {
+	best, most := sinks[0], -1
+	for _, v := range s.Vertices {
+		if v.Name != e.To {
+			continue
+		}
+		for _, o := range sinks {
+			if n := affinity(o, e, v); n > most {
+				best, most = o, n
+			}
+		}
+	}
+	return best
+}
+
 // assignNamed reads the consumers that FORMATTED names ("outputname:").
 func assignNamed(sinks []*explain.Operator, edges []explain.Edge, to []int) bool {
 	for i, o := range sinks {

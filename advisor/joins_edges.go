@@ -13,32 +13,42 @@ func stageFeeds(s *explain.Stage) map[string][]feed {
 	for _, v := range s.Vertices {
 		sinks := sinksOf(v)
 		edges := edgesFrom(s, v.Name)
-		for i, o := range assign(s, sinks, edges) {
-			if o < 0 {
-				continue
+		served := make([]bool, len(edges))
+		for i, e := range assign(s, sinks, edges) {
+			if e >= 0 {
+				feeds[edges[e].To] = addFeed(feeds[edges[e].To], v, edges[e], sinks[i])
+				served[e] = true
 			}
-			e := edges[o]
-			list := feeds[e.To]
-			at := -1
-			for k := range list {
-				if list[k].from == e.From && (e.From != v.Name || sameSink(list[k].ops[0], sinks[i])) {
-					at = k
-				}
+		}
+		for e := range edges {
+			if !served[e] && len(sinks) > 0 { // more edges than sinks: one sink writes to several
+				sink := bestSink(s, sinks, edges[e])
+				feeds[edges[e].To] = addFeed(feeds[edges[e].To], v, edges[e], sink)
 			}
-			if at < 0 {
-				list = append(list, feed{from: e.From, edge: e.Type})
-				at = len(list) - 1
-			}
-			if e.From != v.Name || len(list[at].ops) == 0 { // a union's members bring one input together
-				list[at].ops = append(list[at].ops, sinks[i])
-			}
-			feeds[e.To] = list
 		}
 	}
 	for _, list := range feeds {
 		slices.SortStableFunc(list, func(a, b feed) int { return byVertexNumber(a.from, b.from) })
 	}
 	return feeds
+}
+
+// addFeed adds what a sink of a vertex writes to an edge. A union's members bring one input together.
+func addFeed(list []feed, v *explain.Vertex, e explain.Edge, sink *explain.Operator) []feed {
+	member := e.From != v.Name
+	for k := range list {
+		if list[k].from != e.From {
+			continue
+		}
+		if member {
+			list[k].ops = append(list[k].ops, sink)
+			return list
+		}
+		if sameSink(list[k].ops[0], sink) {
+			return list
+		}
+	}
+	return append(list, feed{ops: []*explain.Operator{sink}, from: e.From, edge: e.Type})
 }
 
 // sameSink tells a reduce sink that is printed once more: the tail after an MR union repeats below each member.
