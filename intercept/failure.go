@@ -14,10 +14,10 @@ const (
 	phaseRead    = "read"
 	phaseWrite   = "write"
 	phaseLength  = "length"
-	phaseCall    = "call" // a side closed while a call waited for its reply
+	phaseCall    = "call" // a side closed while a call waited for its reply, or within a message
 )
 
-var errClosedInCall = errors.New("closed the connection while a call was running")
+var errClosedInCall = errors.New("closed the connection in the middle of a call")
 
 // failure is why a connection ended before its time.
 type failure struct {

@@ -19,12 +19,18 @@ type pump struct {
 	to     net.Conn
 	reader reader
 	stream *thrift.Stream
+	// toTCP is to where bytes may be spliced, nil elsewhere; limited is splice's reader, kept to save its allocation.
+	toTCP   *net.TCPConn
+	limited io.LimitedReader
 	// counted is the relay's counter of these bytes, total the server's.
 	counted, total *atomic.Int64
 }
 
 func newPump(r *relay, side thrift.Side, from, to net.Conn) *pump {
 	p := &pump{relay: r, side: side, from: from, to: to, reader: newReader(from), stream: r.wire.Stream(side)}
+	if _, ok := from.(*net.TCPConn); ok {
+		p.toTCP, _ = to.(*net.TCPConn)
+	}
 	if side == thrift.Client {
 		p.counted, p.total = &r.fromClient, &r.server.counters.bytesFromClients
 	} else {
@@ -34,21 +40,25 @@ func newPump(r *relay, side thrift.Side, from, to net.Conn) *pump {
 }
 
 func (p *pump) run() {
-	for {
-		b, err := p.reader.read()
-		if err != nil {
-			p.ended(err)
-			return
-		}
-		keep := p.forward(b)
-		p.reader.release()
-		if !keep {
-			return
-		}
+	for p.step() {
 		if p.side == thrift.HiveServer2 && p.relay.clientEnded.Load() {
 			p.relay.boundUpstream()
 		}
 	}
+}
+
+// step moves the next bytes. It reports whether the direction goes on.
+func (p *pump) step() bool {
+	if n := p.spliceable(); n > 0 {
+		return p.splice(n)
+	}
+	b, err := p.reader.read()
+	if err != nil {
+		p.ended(err)
+		return false
+	}
+	defer p.reader.release()
+	return p.forward(b)
 }
 
 // forward shows b to the observation and writes it. It reports whether the direction goes on.
@@ -79,7 +89,7 @@ func (p *pump) unwritable(err error) {
 		r.fail(f)
 		return
 	}
-	if r.wire.Waiting() > 0 {
+	if r.interrupted() {
 		r.note(f)
 	}
 	_ = p.to.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
@@ -105,8 +115,7 @@ func (p *pump) ended(err error) {
 	r := p.relay
 	switch {
 	case errors.Is(err, io.EOF):
-		waiting := r.wire.Waiting() > 0
-		if waiting {
+		if r.interrupted() {
 			r.note(&failure{p.side, phaseCall, errClosedInCall})
 		}
 		closeWrite(p.to)
@@ -121,17 +130,22 @@ func (p *pump) ended(err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		r.close()
 	default:
-		if r.wire.Waiting() > 0 {
+		if r.interrupted() {
 			r.note(&failure{p.side, phaseRead, err})
 		}
 		r.close()
 	}
 }
 
-// boundUpstream bounds what follows the client's end: nothing while a call waits for its reply, and nothing on a blind
+// interrupted reports whether an end now leaves a call without its reply or a message without its end.
+func (r *relay) interrupted() bool {
+	return r.wire.Waiting() > 0 || r.wire.Stream(thrift.Client).Inside() || r.wire.Stream(thrift.HiveServer2).Inside()
+}
+
+// boundUpstream bounds what follows the client's end: nothing while a reply is awaited or on its way, and nothing on a blind
 // connection, whose calls are not known. It may be called again with every reply.
 func (r *relay) boundUpstream() {
-	if r.wire.Waiting() > 0 || r.wire.Blind() != thrift.NotBlind {
+	if r.interrupted() || r.wire.Blind() != thrift.NotBlind {
 		return
 	}
 	r.mu.Lock()

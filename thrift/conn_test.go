@@ -396,3 +396,29 @@ func TestTurnBlind(t *testing.T) {
 		t.Errorf("blind %s, saw %q", c.Blind(), seen.events)
 	}
 }
+
+// TestInside: at which bytes of a conversation an end would be in the middle of something.
+func TestInside(t *testing.T) {
+	messages := frames(openSession(1), nil, getInfo(2))
+	boundaries := map[int]bool{0: true, len(sasl(saslStart, "PLAIN")): true, len(plainLogin()): true}
+	for _, n := range []int{len(frames(openSession(1))), len(frames(openSession(1))) + 4, len(messages)} {
+		boundaries[len(plainLogin())+n] = true
+	}
+	whole := slices.Concat(plainLogin(), messages)
+	c := NewConn(Limits{}, silent{})
+	s := c.Stream(Client)
+	for at := 0; ; at++ {
+		if got := s.Inside(); got == boundaries[at] {
+			t.Errorf("byte %d of %d: inside %t", at, len(whole), got)
+		}
+		if at == len(whole) {
+			break
+		}
+		if err := feed(s, whole[at:at+1], 1, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.TurnBlind(BlindPanic); s.Inside() || c.Stream(HiveServer2).Inside() {
+		t.Error("a blind connection is inside a message")
+	}
+}

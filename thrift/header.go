@@ -57,6 +57,9 @@ func (h *header) reset() {
 	h.at, h.have, h.nameHad, h.nameLen, h.nameHash = atVersion, 0, 0, 0, fnvOffset
 }
 
+// begun reports whether a part of a header has been read.
+func (h *header) begun() bool { return h.at != atVersion || h.have > 0 }
+
 // feed takes what belongs to the header from p.
 func (h *header) feed(p []byte) (n int, done bool, err error) {
 	for n < len(p) {

@@ -123,6 +123,25 @@ func (s *Stream) Advance(n int64) {
 	}
 }
 
+// Inside reports whether the stream stands within a message or a frame: an end here is no polite one. It is false on a blind
+// connection.
+func (s *Stream) Inside() bool {
+	c := s.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blind != NotBlind {
+		return false
+	}
+	switch s.phase {
+	case phaseSASL:
+		return s.sasl.inside || s.sasl.have > 0
+	case phaseFramed, phaseBare:
+		return s.frame.open() || s.frame.have > 0 || s.place != inHeader || s.head.begun()
+	default:
+		return false
+	}
+}
+
 func (s *Stream) startFrames() {
 	s.phase = phaseFramed
 	s.sasl = negotiation{}

@@ -1,0 +1,62 @@
+package intercept
+
+import (
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Bounds of what is handed to the kernel at a time, in bytes: below the first, copying is cheaper than the pipe it takes; the
+// second keeps the byte counters of a long frame fresh.
+const (
+	spliceFrom = 64 << 10
+	spliceMost = 16 << 20
+)
+
+// spliceable is how many of the coming bytes may go from socket to socket without being read; 0 when they must be read. A blind
+// connection is read too: it would hold a pipe for as long as it lives.
+func (p *pump) spliceable() int64 {
+	if p.toTCP == nil {
+		return 0
+	}
+	var n int64
+	p.relay.guard(func() { n = p.stream.Skip() })
+	if n < spliceFrom || n == math.MaxInt64 {
+		return 0
+	}
+	return min(n, spliceMost)
+}
+
+// splice moves n bytes that nobody looks at, by splice(2) where the system has it (net.TCPConn.ReadFrom). It reports whether
+// the direction goes on.
+func (p *pump) splice(n int64) bool {
+	p.limited = io.LimitedReader{R: p.from, N: n}
+	moved, err := p.toTCP.ReadFrom(&p.limited)
+	p.counted.Add(moved)
+	p.total.Add(moved)
+	p.relay.guard(func() { p.stream.Advance(moved) })
+	switch {
+	case err == nil && moved == n:
+		return true
+	case err == nil:
+		p.ended(io.EOF)
+	case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
+		p.ended(err)
+	case errors.Is(err, syscall.EPIPE):
+		p.unwritable(err)
+	default:
+		// The error does not tell the socket it came from; the one that is read from does, if it was that.
+		_ = p.from.SetReadDeadline(time.Now())
+		if _, readErr := p.reader.read(); readErr != nil && !errors.Is(readErr, os.ErrDeadlineExceeded) {
+			p.ended(readErr)
+			return false
+		}
+		p.reader.release()
+		p.unwritable(err)
+	}
+	return false
+}
