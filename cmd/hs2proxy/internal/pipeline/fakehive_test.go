@@ -200,3 +200,14 @@ func shopAnalyzer(t testing.TB, server *hive2, hive *fakeHive) *Analyzer {
 		Tables: NewTables(hive, time.Hour, time.Now), Log: quiet(),
 	}
 }
+
+// panicking and waiting are answers of a fakeHive.
+func panicking(context.Context) (client.Result, error) { panic("defect") }
+
+func waiting(entered chan<- struct{}) func(context.Context) (client.Result, error) {
+	return func(ctx context.Context) (client.Result, error) {
+		close(entered)
+		<-ctx.Done()
+		return client.Result{}, ctx.Err()
+	}
+}
