@@ -42,6 +42,7 @@ func (d *demo) show(ctx context.Context) error {
 	}{
 		{"refreshes", []string{"table_name", "requested_by", "rows_before", "rows_after", "effect", "changes", "seconds"}},
 		{"plan_changes", []string{"query", "strategy_before", "strategy_after", "what_changed", "rows_before", "rows_after", "cause"}},
+		{"stale_tables", []string{"table_name", "rule", "level", "reason"}},
 		{"strategy_mismatch", []string{"query", "problem", "planned", "simulated", "expected"}},
 	} {
 		if err := d.report(ctx, r.name, r.columns...); err != nil {

@@ -179,7 +179,7 @@ func (a *App) Store() *store.Store { return a.store }
 // Counters are the pipeline's; Stats the relay's.
 func (a *App) Counters() *pipeline.Counters { return a.counters }
 
-// Shutdown stops in order: accepting, relays, queue, analyses, refreshes, writes, connections. Connections have until ctx
+// Shutdown stops in order: accepting, relays, queue, analyses, writes, refreshes, connections. Connections have until ctx
 // ends; what the pipeline still holds then gets a few seconds more.
 func (a *App) Shutdown(ctx context.Context) error {
 	err := a.server.Shutdown(ctx)
@@ -187,15 +187,15 @@ func (a *App) Shutdown(ctx context.Context) error {
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	a.recorder.Stop(rest)
-	a.stopOthers()
-	a.background.Wait()
-	if a.watch != nil {
-		a.watch.Stop()
-	}
 	if a.writer != nil {
 		if left := a.writer.Stop(rest); left > 0 {
 			a.log.Error().Int("records", left).Msg("Postgres did not take every record before the end")
 		}
+	}
+	a.stopOthers()
+	a.background.Wait()
+	if a.watch != nil {
+		a.watch.Stop()
 	}
 	a.closeAll()
 	stats := a.server.Stats()

@@ -103,8 +103,12 @@ func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, err
 		if err != nil {
 			return nil, err
 		}
+		columns, err := r.neededColumns(ctx, t.Upstream, t.Table)
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, statscheck.Candidate{
-			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: t.JoinColumns, History: history,
+			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: columns, History: history,
 		})
 	}
 	return out, nil
@@ -134,14 +138,19 @@ func (r *refresher) Claim(ctx context.Context, busy []string) (statscheck.Refres
 // Finish records the outcome, then moves the table's baseline and has its staleness judged anew. Only the recording can
 // fail it: the rest is made good by the next check of the table.
 func (r *refresher) Finish(ctx context.Context, job statscheck.Refresh) error {
-	if err := r.store.FinishRefresh(ctx, job); err != nil {
+	err := r.store.FinishRefresh(ctx, job)
+	if errors.Is(err, store.ErrLeaseLost) { // its outcome is the other proxy's to record
+		r.leases.release(job.ID)
+		r.log.Error().Int64("refresh", job.ID).Msg("another proxy took a refresh over while it ran here")
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("record refresh %d: %w", job.ID, err)
 	}
 	r.leases.release(job.ID)
 	if job.State != statscheck.RefreshDone || job.After == nil {
 		return nil
 	}
-	var err error
 	if job.Effect != statscheck.EffectIneffective {
 		err = r.store.Rebase(ctx, job.Upstream, job.Table, statscheck.NewBaseline(*job.After))
 	}
