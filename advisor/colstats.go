@@ -73,7 +73,7 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 	}
 	switch {
 	case o.Kind == kindTableScan:
-		out.columns = p.scan(o, st)
+		out.columns = p.scan(o, st, nil)
 		return out
 	case isJoin(o):
 		out.columns = p.join(o, out)
@@ -83,10 +83,7 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 	if len(from) == 0 {
 		return out
 	}
-	below := p.at(from[0])
-	if len(from) > 1 {
-		below = p.union(o, from)
-	}
+	below := p.below(o, from)
 	if o.Kind == kindDummyStore {
 		return below
 	}
@@ -112,6 +109,8 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 		}
 	case o.Kind == "Limit" && below.scaled:
 		out.columns = rescale(below, out.rows, nil)
+	case o.Kind == "PTF Operator":
+		out.columns = p.mergeColumns(below.columns, below.columns)
 	default:
 		out.columns = below.columns
 	}
@@ -206,62 +205,100 @@ func (p *propagation) group(o *explain.Operator, below *flowStats, rows int64) [
 	keys := explain.Exprs(list)
 	var out []columnStat
 	if below.scaled {
-		from := &flowStats{rows: below.rows, scaled: true, columns: below.columns}
-		if len(p.flow.producers(o)) > 0 && isReduceSink(p.flow.producers(o)[0]) {
-			from.columns = p.received(o, below)
-		}
-		kept := &flowStats{rows: below.rows, scaled: true, columns: p.project(from, names[:min(len(keys), len(names))], keys)}
+		kept := &flowStats{rows: below.rows, scaled: true, columns: p.project(below, names[:min(len(keys), len(names))], keys)}
 		out = rescale(kept, rows, nil)
 	} else {
 		out = append(out, below.columns...)
 	}
+	var added []columnStat
 	for _, c := range p.flow.outputs(o)[min(len(keys), len(p.flow.outputs(o))):] {
-		out = append(out, columnStat{name: c.name, typ: c.typ, ndv: rows, known: rows >= 0, length: declaredLength(c.typ)})
+		added = append(added, columnStat{name: c.name, typ: c.typ, ndv: rows, known: rows >= 0, length: declaredLength(c.typ)})
+	}
+	return p.mergeColumns(out, added)
+}
+
+// mergeColumns adds columns to those there are: one of the same name adds its nulls to them (Statistics.addToColumnStats).
+// The planner does so even where an operator without a rule of its own adds its only input's columns to themselves.
+func (p *propagation) mergeColumns(there, more []columnStat) []columnStat {
+	out := append([]columnStat(nil), there...)
+	for _, c := range more {
+		at := -1
+		for i := range out {
+			if strings.EqualFold(out[i].name, c.name) {
+				at = i
+			}
+		}
+		if at < 0 {
+			out = append(out, c)
+			continue
+		}
+		m := &out[at]
+		m.known = m.known && c.known
+		m.nulls = addSaturating(m.nulls, c.nulls)
+		m.ndv, m.length = max(m.ndv, c.ndv), max(m.length, c.length)
 	}
 	return out
+}
+
+// below is what an operator reads, under the names it uses for it.
+func (p *propagation) below(o *explain.Operator, from []*explain.Operator) *flowStats {
+	st := p.at(from[0])
+	switch {
+	case len(from) > 1:
+		st = p.union(from)
+	case from[0].Kind == kindTableScan && len(from[0].Children) > 1 && !st.scaled:
+		// Scans are shared after the statistics are made: each branch had a scan of its own, with the columns it uses.
+		st = &flowStats{rows: st.rows, columns: p.scan(from[0], stats(from[0]), o)}
+	}
+	if isReduceSink(from[0]) && !isReduceSink(o) && st.scaled {
+		return &flowStats{rows: st.rows, scaled: true, columns: p.received(o, from[0], st)}
+	}
+	return st
 }
 
 // received names a reduce sink's columns as the operator above it does: KEY._col0 or KEY.reducesinkkey0, VALUE._col0.
-func (p *propagation) received(o *explain.Operator, below *flowStats) []columnStat {
-	sink := p.flow.producers(o)[0]
+func (p *propagation) received(o, sink *explain.Operator, below *flowStats) []columnStat {
 	keys, _ := sink.Attr("key expressions")
 	values, _ := sink.Attr("value expressions")
 	var out []columnStat
-	add := func(prefixes []string, exprs []explain.Expr) {
-		for i, e := range exprs {
-			c := below.named(e.Text)
-			if c == nil {
-				continue
-			}
-			for _, prefix := range prefixes {
-				named := *c
-				named.name = prefix + strconv.Itoa(i)
-				out = append(out, named)
-			}
+	add := func(name string, e explain.Expr) {
+		if c := below.named(e.Text); c != nil {
+			named := *c
+			named.name = name
+			out = append(out, named)
 		}
 	}
-	add([]string{"KEY._col", "KEY.reducesinkkey"}, explain.Exprs(keys))
-	add([]string{"VALUE._col"}, explain.Exprs(values))
+	for i, e := range explain.Exprs(keys) {
+		add("KEY._col"+strconv.Itoa(i), e)
+		add("KEY.reducesinkkey"+strconv.Itoa(i), e)
+	}
+	exprs := explain.Exprs(values)
+	for n := range len(exprs) + mostPruned {
+		if place := valuePlace(o, n, len(exprs)); place >= 0 && place < len(exprs) {
+			add("VALUE._col"+strconv.Itoa(n), exprs[place])
+		}
+	}
 	return out
 }
 
-// union adds the nulls of members that bring the same columns; others stay unknown.
-func (p *propagation) union(o *explain.Operator, from []*explain.Operator) *flowStats {
-	first := p.at(from[0])
-	out := &flowStats{scaled: first.scaled, columns: append([]columnStat(nil), first.columns...)}
-	out.rows = first.rows
-	for _, f := range from[1:] {
-		st := p.at(f)
-		out.rows = addCount(out.rows, st.rows)
-		for i := range out.columns {
-			c := &out.columns[i]
-			if i >= len(st.columns) || !st.columns[i].known {
-				c.known = false
-				continue
-			}
-			c.nulls = addSaturating(c.nulls, st.columns[i].nulls)
-			c.ndv = max(c.ndv, st.columns[i].ndv)
+// union merges what the members of a union bring: each shuffles by itself in the plan, the union stood before the shuffle when the planner
+// looked. Its first member's nulls count twice, as mergeColumns tells.
+func (p *propagation) union(feeds []*explain.Operator) *flowStats {
+	st := stats(feeds[0])
+	out := &flowStats{rows: st.Rows, scaled: isScaled(st)}
+	for i, feed := range feeds {
+		member := p.at(feed)
+		if below := p.flow.producer(feed); isReduceSink(feed) && below != nil {
+			member = p.at(below)
 		}
+		if i == 0 {
+			out.columns = p.mergeColumns(member.columns, member.columns)
+			continue
+		}
+		out.columns = p.mergeColumns(out.columns, member.columns)
+	}
+	if isReduceSink(feeds[0]) && out.scaled {
+		out.columns = p.shuffle(feeds[0], out)
 	}
 	return out
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // scan gives the statistics of the columns a scan is asked for (StatsUtils.collectStatistics). The state the plan prints has the last word:
-// NONE means the planner found none of them, whatever the metastore holds.
-func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []columnStat {
+// NONE means the planner found none of them, whatever the metastore holds. branch narrows the needed columns to those of one operator above.
+func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *explain.Operator) []columnStat {
 	table := tableName(o)
 	if unread(o) {
 		return p.unreadScan(o, table)
@@ -18,7 +18,7 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics) []column
 	none := strings.EqualFold(st.Column, "NONE")
 	var out []columnStat
 	anyStats := false
-	for _, c := range p.needed(o) {
+	for _, c := range p.needed(o, branch) {
 		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column, length: declaredLength(c.typ)}
 		if containsFold(t.PartitionColumns, c.column) {
 			col.ndv, col.known = distinctValues(parts, c.column), len(parts) > 0
@@ -202,12 +202,12 @@ func either(a, b *int64) *int64 {
 	return b
 }
 
-// extrapolate stretches a sum over some partitions to all of them.
+// extrapolate stretches a sum over some partitions to all of them, in the metastore's whole numbers.
 func extrapolate(sum *int64, have, all int) *int64 {
 	if sum == nil {
 		return nil
 	}
-	n := toInt(float64(*sum) * float64(all) / float64(have))
+	n := *sum / int64(have) * int64(all)
 	return &n
 }
 
@@ -226,13 +226,17 @@ func distinctValues(parts []string, column string) int64 {
 }
 
 // needed are the columns of a scan's table that the operators above use: the planner keeps statistics of these.
-func (p *propagation) needed(o *explain.Operator) []column {
+func (p *propagation) needed(o, branch *explain.Operator) []column {
 	all := p.flow.outputs(o)
 	if len(all) == 0 {
 		return nil
 	}
 	used := map[string]bool{}
-	p.usedAbove(o, used)
+	children := o.Children
+	if branch != nil {
+		children = []*explain.Operator{branch}
+	}
+	p.usedAbove(o, children, used)
 	var out []column
 	for _, c := range all {
 		if used[strings.ToLower(c.name)] {
@@ -243,8 +247,8 @@ func (p *propagation) needed(o *explain.Operator) []column {
 }
 
 // usedAbove collects the names in the expressions of the operators that see a scan's columns under their own names.
-func (p *propagation) usedAbove(o *explain.Operator, used map[string]bool) {
-	for _, c := range o.Children {
+func (p *propagation) usedAbove(o *explain.Operator, children []*explain.Operator, used map[string]bool) {
+	for _, c := range children {
 		if isJoin(c) || c.Kind == kindDummyStore {
 			p.usedByJoin(c, o, used)
 			continue
@@ -257,7 +261,7 @@ func (p *propagation) usedAbove(o *explain.Operator, used map[string]bool) {
 		if c.Kind == kindSelect && len(outputNames(c)) > 0 || c.Kind == kindGroupBy || isReduceSink(c) {
 			continue
 		}
-		p.usedAbove(c, used)
+		p.usedAbove(c, c.Children, used)
 	}
 }
 

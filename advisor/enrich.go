@@ -95,11 +95,10 @@ func (p *propagation) enrich(in *Input) {
 // inputColumns replaces what the text told of the columns by what the planner's statistics hold.
 func (p *propagation) inputColumns(in *Input, side side) {
 	feed := side.feeds[0]
-	if len(side.feeds) > 1 {
-		p.unionColumns(in, side)
-		return
-	}
 	st := p.at(feed)
+	if len(side.feeds) > 1 {
+		st = p.union(side.feeds)
+	}
 	if st.scaled && !isReduceSink(feed) {
 		st = p.shuffledBy(st, in)
 	}
@@ -116,7 +115,7 @@ func (p *propagation) inputColumns(in *Input, side side) {
 	in.Columns = columns
 	// A shuffle names its keys only when its input has column statistics; the planner looks them up under that name.
 	named := st.scaled
-	if below := p.flow.producer(feed); below != nil && isReduceSink(feed) {
+	if below := p.flow.producer(feed); below != nil && isReduceSink(feed) && len(side.feeds) == 1 {
 		named = p.at(below).scaled
 	}
 	for i := range in.Keys {
@@ -142,32 +141,6 @@ func (p *propagation) keyStats(in *Input, side side, st *flowStats, i int) *colu
 		return nil
 	}
 	return st.named(in.Keys[i].Expr)
-}
-
-// unionColumns takes an input that several members of a union bring: each column with the nulls of all, unknown where one is.
-func (p *propagation) unionColumns(in *Input, side side) {
-	for i := range in.Columns {
-		in.Columns[i].HasStats = !strings.EqualFold(in.ColumnStats, "NONE")
-	}
-	first := p.at(side.feeds[0])
-	if !first.scaled {
-		return
-	}
-	for i := range in.Columns {
-		var sum int64
-		known := i < len(first.columns)
-		for _, feed := range side.feeds {
-			st := p.at(feed)
-			if !known || i >= len(st.columns) || !st.columns[i].known {
-				known = false
-				break
-			}
-			sum = addSaturating(sum, st.columns[i].nulls)
-		}
-		if known {
-			in.Columns[i].Nulls = &sum
-		}
-	}
 }
 
 // inputLayout adds sort columns, bytes on disk and what lies below.
