@@ -173,6 +173,10 @@ func TestPastedText(t *testing.T) {
 		"other log lines between": func(s string) string {
 			return strings.Replace(s, "STAGE PLANS:", "INFO  : Compiling command(queryId=hive_1): EXPLAIN\nSTAGE PLANS:", 1)
 		},
+		"foreign lines between": func(s string) string {
+			s = strings.Replace(s, "Vertices:\n", "Vertices:\nSLF4J: a line from elsewhere\n", 1)
+			return strings.Replace(s, "TableScan\n", "TableScan\nanother one\n", 1)
+		},
 		"a terminal's session": func(s string) string {
 			return "0: jdbc:hive2://localhost:10000> EXPLAIN EXTENDED\n. . . . . . . .> SELECT 1;\nOK\n" + s + "Time taken: 0.2 seconds, Fetched: 94 row(s)\n"
 		},

@@ -49,8 +49,8 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 			parent--
 		}
 		if misaligned || !fits(stack[parent], l) {
-			if last == nil || parent == 0 && last.indent == 0 {
-				continue // nothing it could belong to
+			if last == nil || parent == 0 && last.indent == 0 || !last.hasValue() {
+				continue // nothing it could belong to: a foreign line
 			}
 			glue := "\n"
 			if before.width == widest && widest >= leastWrap {
@@ -72,6 +72,15 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 	}
 	flush()
 	return root.kids
+}
+
+// hasValue tells lines whose value can go on in the next line from headings, operators and vertices.
+func (n *node) hasValue() bool {
+	if strings.IndexByte(n.text, ':') == len(n.text)-1 || strings.HasSuffix(n.text, " Operator") || operatorKinds[n.text] {
+		return false
+	}
+	_, _, vertex := splitVertexName(n.text)
+	return !vertex
 }
 
 // field splits "name: value" or "name:value"; a line without a colon is a name alone.
