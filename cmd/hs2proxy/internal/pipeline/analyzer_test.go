@@ -67,7 +67,9 @@ func TestAnalyzeRefusals(t *testing.T) {
 	a := shopAnalyzer(t, server, hive)
 	t.Run("of the query", func(t *testing.T) {
 		server.set(func() {
-			server.mu.refuse = func(*hiveserver.TExecuteStatementReq) *hiveserver.TStatus { return refusedStatus(10001, "Table not found 'nope'") }
+			server.mu.refuse = func(*hiveserver.TExecuteStatementReq) *hiveserver.TStatus {
+				return refusedStatus(10001, "Table not found 'nope'")
+			}
 		})
 		got, err := a.Analyze(within(t), shopQuery(server))
 		if err != nil || got.Error != "Table not found 'nope'" || got.Joins != nil || got.PlanText != "" || got.ExplainedAt.IsZero() || len(got.Settings) == 0 {
@@ -204,8 +206,12 @@ func TestPlanUsage(t *testing.T) {
 
 func TestWorse(t *testing.T) {
 	for _, test := range [][3]string{
-		{"", "", ""}, {"", "COMPLETE", "COMPLETE"}, {"PARTIAL", "", "PARTIAL"}, {"COMPLETE", "NONE", "NONE"},
-		{"NONE", "PARTIAL", "NONE"}, {"PARTIAL", "COMPLETE", "PARTIAL"},
+		{"", "", ""},
+		{"", "COMPLETE", "COMPLETE"},
+		{"PARTIAL", "", "PARTIAL"},
+		{"COMPLETE", "NONE", "NONE"},
+		{"NONE", "PARTIAL", "NONE"},
+		{"PARTIAL", "COMPLETE", "PARTIAL"},
 	} {
 		if got := worse(test[0], test[1]); got != test[2] {
 			t.Errorf("worse(%q, %q) = %q", test[0], test[1], got)

@@ -16,7 +16,9 @@ import (
 
 func TestExplainInTheClientsSession(t *testing.T) {
 	h := startHive(t)
-	h.set(func() { h.mu.reply = func(string) answer { return answer{rows: []string{"a", "b"}, log: []string{"seen"}} } })
+	h.set(func() {
+		h.mu.reply = func(string) answer { return answer{rows: []string{"a", "b"}, log: []string{"seen"}} }
+	})
 	e := h.explainer(t, nil)
 	own := h.session()
 	got, err := e.Explain(within(t), Target{Session: &own, ConfOverlay: map[string]string{"x": "1", "s3.secret": intercept.Redacted}}, " SELECT 1 ;\n")
@@ -136,7 +138,9 @@ func TestMirrorSession(t *testing.T) {
 func TestMirrorSessionIsClosedAfterARefusal(t *testing.T) {
 	h := startHive(t)
 	h.set(func() {
-		h.mu.refuse = func(*hiveserver.TExecuteStatementReq) *hiveserver.TStatus { return refusedStatus(10001, "Table not found 'nope'") }
+		h.mu.refuse = func(*hiveserver.TExecuteStatementReq) *hiveserver.TStatus {
+			return refusedStatus(10001, "Table not found 'nope'")
+		}
 	})
 	_, err := h.explainer(t, nil).Explain(within(t), mirrorTarget(nil), "SELECT * FROM nope")
 	if refused, ok := refusal(err); !ok || refused.Code != 10001 {

@@ -115,7 +115,7 @@ func TestRecorderKeepsTheOrder(t *testing.T) {
 	if r := receive(t, b.records); r.Session == nil || !r.Session.ClosedAt.IsZero() {
 		t.Errorf("first %+v", r)
 	}
-	if o := b.observation(t); o.Statement.ID != "0" || o.Statement.State != intercept.StateFinished || o.Analysis != nil || o.Writes != nil && len(o.Writes) > 0 {
+	if o := b.observation(t); o.Statement.ID != "0" || o.Statement.State != intercept.StateFinished || o.Analysis != nil || len(o.Writes) > 0 {
 		t.Errorf("second %+v", o)
 	}
 	if o := b.observation(t); o.Statement.ID != "1" || len(o.Writes) != 1 || o.Writes[0].Table != "shop.t" {

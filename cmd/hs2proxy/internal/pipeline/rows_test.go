@@ -39,7 +39,9 @@ func TestRowsOfASynchronousWrite(t *testing.T) {
 // rowsFunc is a RowCounter.
 type rowsFunc func(context.Context, client.Handle) (*int64, error)
 
-func (f rowsFunc) ModifiedRows(ctx context.Context, h client.Handle) (*int64, error) { return f(ctx, h) }
+func (f rowsFunc) ModifiedRows(ctx context.Context, h client.Handle) (*int64, error) {
+	return f(ctx, h)
+}
 
 func TestRowsAreNotAskedForInVain(t *testing.T) {
 	handle := client.Handle{GUID: newID(), Secret: newID()}

@@ -19,16 +19,16 @@ func TestWritesOf(t *testing.T) {
 		modified *int64
 		want     []write
 	}{
-		"insert":           {"INSERT INTO t VALUES (1)", new(int64(3)), []write{{"shop.t", hiveql.WriteInsertInto, 3, false}}},
-		"other database":   {"INSERT INTO Web.Clicks SELECT * FROM t", new(int64(3)), []write{{"web.clicks", hiveql.WriteInsertInto, 3, false}}},
-		"overwrite":        {"INSERT OVERWRITE TABLE t SELECT * FROM u", new(int64(9)), []write{{"shop.t", hiveql.WriteInsertOverwrite, 9, false}}},
-		"zero rows":        {"INSERT INTO t SELECT * FROM u", new(int64(0)), []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
-		"unknown rows":     {"INSERT INTO t SELECT * FROM u", nil, []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
-		"ctas":             {"CREATE TABLE n AS SELECT * FROM u", new(int64(4)), []write{{"shop.n", hiveql.WriteCreate, 4, false}}},
-		"truncate":         {"TRUNCATE TABLE t", new(int64(4)), []write{{"shop.t", hiveql.WriteTruncate, 0, false}}},
-		"delete":           {"DELETE FROM t WHERE a = 1", new(int64(4)), []write{{"shop.t", hiveql.WriteDelete, 0, false}}},
-		"alter columns":    {"ALTER TABLE t ADD COLUMNS (z int)", new(int64(4)), []write{{"shop.t", hiveql.WriteAlterColumns, 0, true}}},
-		"nothing":          {"SELECT * FROM t", new(int64(4)), nil},
+		"insert":         {"INSERT INTO t VALUES (1)", new(int64(3)), []write{{"shop.t", hiveql.WriteInsertInto, 3, false}}},
+		"other database": {"INSERT INTO Web.Clicks SELECT * FROM t", new(int64(3)), []write{{"web.clicks", hiveql.WriteInsertInto, 3, false}}},
+		"overwrite":      {"INSERT OVERWRITE TABLE t SELECT * FROM u", new(int64(9)), []write{{"shop.t", hiveql.WriteInsertOverwrite, 9, false}}},
+		"zero rows":      {"INSERT INTO t SELECT * FROM u", new(int64(0)), []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
+		"unknown rows":   {"INSERT INTO t SELECT * FROM u", nil, []write{{"shop.t", hiveql.WriteInsertInto, 0, false}}},
+		"ctas":           {"CREATE TABLE n AS SELECT * FROM u", new(int64(4)), []write{{"shop.n", hiveql.WriteCreate, 4, false}}},
+		"truncate":       {"TRUNCATE TABLE t", new(int64(4)), []write{{"shop.t", hiveql.WriteTruncate, 0, false}}},
+		"delete":         {"DELETE FROM t WHERE a = 1", new(int64(4)), []write{{"shop.t", hiveql.WriteDelete, 0, false}}},
+		"alter columns":  {"ALTER TABLE t ADD COLUMNS (z int)", new(int64(4)), []write{{"shop.t", hiveql.WriteAlterColumns, 0, true}}},
+		"nothing":        {"SELECT * FROM t", new(int64(4)), nil},
 		"multi-insert": {"FROM u INSERT INTO TABLE t SELECT a INSERT INTO TABLE web.v SELECT b", new(int64(8)), []write{
 			{"shop.t", hiveql.WriteInsertInto, 0, false}, {"web.v", hiveql.WriteInsertInto, 0, false},
 		}},
