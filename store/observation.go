@@ -9,8 +9,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/statscheck"
 )
 
-// Observation is what is known of one statement by now. It holds no connection and no secret that JSON would not show,
-// so a spool may keep it.
+// Observation is what is known of one statement by now. It can be kept as JSON until the database is there: see ForSpool.
 type Observation struct {
 	Session   intercept.Session
 	Statement intercept.Statement
@@ -19,6 +18,12 @@ type Observation struct {
 	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
 	// statement where they are zero.
 	Writes []TableWrite
+}
+
+// ForSpool is o without the session handle's secret, which must not reach a disk and which RecordStatement does not need.
+func (o Observation) ForSpool() Observation {
+	o.Session.Handle.Secret = [16]byte{}
+	return o
 }
 
 // Cause says why a query was explained when it was.

@@ -89,6 +89,28 @@ func TestReplayInOneGoEqualsLiveRecording(t *testing.T) {
 	}
 }
 
+// What a spool keeps as JSON is recorded like the observation itself, and holds no secret.
+func TestObservationSurvivesASpool(t *testing.T) {
+	direct, spooled := newFixture(t, store.Options{}), newFixture(t, store.Options{})
+	s := session("hive-a")
+	st := ended(statement(s, "SELECT 1", "f1", t0.Add(123456*time.Microsecond)), intercept.StateFinished, time.Second)
+	a := analysis("hive-a", "f1", t0, verdict(advisor.MapJoin, 1000))
+	a.Findings = []advisor.Finding{{Kind: "K1", Severity: advisor.Low, Subject: "join 0", Evidence: map[string]any{"n": 1}}}
+	o := store.Observation{Session: s, Statement: st, Analysis: a, Writes: []store.TableWrite{{Table: "shop.out", Rows: ptr(int64(1))}}}
+	b, err := json.Marshal(o.ForSpool())
+	direct.ok(err)
+	var back store.Observation
+	direct.ok(json.Unmarshal(b, &back))
+	if back.Session.Handle.Secret != [16]byte{} || o.Session.Handle.Secret == [16]byte{} {
+		t.Error("the secret is in the spool, or gone from the original")
+	}
+	direct.ok(direct.RecordStatement(t.Context(), o))
+	spooled.ok(spooled.RecordStatement(t.Context(), back))
+	if a, b := direct.snapshot(), spooled.snapshot(); a != b {
+		t.Errorf("direct:\n%s\nspooled:\n%s", a, b)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	f := newFixture(t, store.Options{})
 	s := session("hive-a")

@@ -82,7 +82,15 @@ func address(t *testing.T, dsn string) string {
 }
 
 func TestServerIsOursAlone(t *testing.T) {
-	before := runFolders(t)
+	temp, err := os.MkdirTemp("", "localpg-temp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	if err := os.Chmod(temp, 0o755); err != nil { // the server runs under another uid
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
 	s := start(t, localpg.Options{})
 	c := connect(t, s.DSN())
 	var listen, sockets, db string
@@ -108,22 +116,13 @@ func TestServerIsOursAlone(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if after := runFolders(t); len(after) > len(before) {
-		t.Errorf("left behind: %v", after)
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 	if conn, err := net.Dial("tcp", address(t, s.DSN())); err == nil {
 		_ = conn.Close()
 		t.Error("still listening after Stop")
 	}
-}
-
-func runFolders(t *testing.T) []string {
-	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "hs2proxy-postgres-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dirs
 }
 
 func TestDataDirKeepsData(t *testing.T) {
