@@ -180,7 +180,7 @@ var catalogue = []settingDef{
 	def("hive.execution.engine", "mr", "", "The engine; the five strategies are those of tez.", nil),
 	def("hive.auto.convert.join.noconditionaltask", "true", "", "Map joins without a conditional task; Tez plans none with one.", nil),
 	def("hive.auto.convert.anti.join", "true", "", "Turns an outer join that keeps only unmatched rows into an anti join.", nil),
-	def("hive.cbo.enable", "true", "", "The cost-based optimizer, which orders the joins.", nil),
+	def("hive.cbo.enable", "true", "", "The cost-based optimizer, which orders the joins.", setBool(func(s *Settings) *bool { return &s.CBO })),
 	def("hive.merge.nway.joins", "false", "", "Merges neighbouring joins on one key into one join of many inputs.", nil),
 	def("hive.tez.dynamic.semijoin.reduction", "true", "", "Prunes the big side of a shuffle join by a Bloom filter from the small side.", nil),
 	def("hive.tez.auto.reducer.parallelism", "false", "", "Lets Tez lower the number of reducers at run time.", nil),

@@ -21,6 +21,9 @@ type columnStat struct {
 	estimated bool
 }
 
+// emptyRow is what the planner counts for a row without columns, in bytes.
+const emptyRow = 8
+
 // flowStats are the statistics an operator hands on.
 type flowStats struct {
 	rows int64
@@ -99,6 +102,8 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 		out.columns = below.columns
 		if list, ok := o.Attr("expressions"); ok && below.scaled {
 			out.columns = p.project(below, outputNames(o), explain.Exprs(list))
+		} else if below.scaled && st.DataSize == emptyRow*st.Rows {
+			out.columns = nil // nothing is kept but the rows
 		}
 	case o.Kind == kindGroupBy:
 		out.columns = p.group(o, below, out.rows)
@@ -273,12 +278,27 @@ func (p *propagation) received(o, sink *explain.Operator, below *flowStats) []co
 		add("KEY.reducesinkkey"+strconv.Itoa(i), e)
 	}
 	exprs := explain.Exprs(values)
+	o = valuesUser(o)
 	for n := range len(exprs) + mostPruned {
 		if place := valuePlace(o, n, len(exprs)); place >= 0 && place < len(exprs) {
 			add("VALUE._col"+strconv.Itoa(n), exprs[place])
 		}
 	}
 	return out
+}
+
+// valuesUser is the first operator from o on that names shuffled values; a limit hands them on unnamed.
+func valuesUser(o *explain.Operator) *explain.Operator {
+	for c := o; ; c = c.Children[0] {
+		for _, a := range c.Attrs {
+			if strings.Contains(a.Value, "VALUE._col") {
+				return c
+			}
+		}
+		if len(c.Children) != 1 || isReduceSink(c.Children[0]) || isJoin(c) {
+			return o
+		}
+	}
 }
 
 // union merges what the members of a union bring: each shuffles by itself in the plan, the union stood before the shuffle when the planner

@@ -50,6 +50,9 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 // estimator covers the functions that tell their statistics from their arguments' (StatEstimatorProvider): text functions keep their
 // argument's, conditionals take the worst of their branches. Every argument must have statistics.
 func estimator(below *flowStats, text string) (columnStat, bool) {
+	if strings.HasPrefix(text, "CASE WHEN ") && strings.HasSuffix(text, " END") {
+		return worst(below, caseBranches(text), nil)
+	}
 	name, rest, ok := strings.Cut(text, "(")
 	if !ok || !strings.HasSuffix(rest, ")") {
 		return columnStat{}, false
@@ -64,7 +67,11 @@ func estimator(below *flowStats, text string) (columnStat, bool) {
 	default:
 		return columnStat{}, false
 	}
-	args := splitTop(rest[:len(rest)-1], ",")
+	return worst(below, splitTop(rest[:len(rest)-1], ","), branches)
+}
+
+// worst takes the most nulls and values of the arguments that count; nil counts all.
+func worst(below *flowStats, args []string, branches func(int) bool) (columnStat, bool) {
 	var out columnStat
 	found := false
 	for i, arg := range args {
@@ -72,7 +79,7 @@ func estimator(below *flowStats, text string) (columnStat, bool) {
 		if !ok {
 			return columnStat{}, false
 		}
-		if !branches(i) {
+		if branches != nil && !branches(i) {
 			continue
 		}
 		if !found {
@@ -83,6 +90,28 @@ func estimator(below *flowStats, text string) (columnStat, bool) {
 		out.nulls, out.ndv = max(out.nulls, c.nulls), max(out.ndv, c.ndv)
 	}
 	return out, found
+}
+
+// caseBranches are the results of "CASE WHEN (c) THEN (a) WHEN (d) THEN (b) ELSE (e) END".
+func caseBranches(text string) []string {
+	rest := strings.TrimSuffix(strings.TrimPrefix(text, "CASE "), " END")
+	var list []string
+	for {
+		_, after, ok := cutTop(rest, " THEN ")
+		if !ok {
+			return list
+		}
+		branch, next, more := cutTop(after, " WHEN ")
+		if !more {
+			branch, next, more = cutTop(after, " ELSE ")
+			if more {
+				return append(list, unwrap(branch), unwrap(next))
+			}
+			return append(list, unwrap(branch))
+		}
+		list = append(list, unwrap(branch))
+		rest = next
+	}
 }
 
 // castOf returns the argument of a cast: UDFToLong(x), CAST( x AS decimal(10,2)).

@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
@@ -17,7 +18,6 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 	parts := partitionsRead(o)
 	none := strings.EqualFold(st.Column, "NONE")
 	var out []columnStat
-	anyStats := false
 	for _, c := range p.needed(o, branch) {
 		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column, length: declaredLength(c.typ)}
 		if containsFold(t.PartitionColumns, c.column) {
@@ -32,12 +32,11 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 		case none || given && asked && !found:
 			p.makeUp(&col, st.Rows)
 		case found:
-			anyStats = true
 			measured(&col, &cs)
 		}
 		out = append(out, col)
 	}
-	return p.withoutUnmade(out, &t, anyStats)
+	return p.withoutUnmade(out, &t)
 }
 
 // unread: the plan prints no path for the scan, which then reads no partition of its table.
@@ -116,20 +115,83 @@ func measured(c *columnStat, cs *ColumnStats) {
 	}
 }
 
-// withoutUnmade drops the made-up statistics the planner does not make up: none at all when estimating is off, and for a partitioned table
-// only when no needed column has any.
-func (p *propagation) withoutUnmade(columns []columnStat, t *TableStats, anyStats bool) []columnStat {
-	drop := !p.settings.EstimateStats || (len(t.PartitionColumns) > 0 && anyStats)
-	if !drop {
+// withoutUnmade drops the made-up statistics the planner does not make up: none at all when estimating is off. For a partitioned table it
+// asks for columns in batches, with the cost-based optimizer first the keys of the table's joins and then the rest, and makes up only a
+// batch of which no column has any (RelOptHiveTable.updateColStats).
+func (p *propagation) withoutUnmade(columns []columnStat, t *TableStats) []columnStat {
+	if !p.settings.EstimateStats {
+		return slices.DeleteFunc(columns, func(c columnStat) bool { return c.estimated })
+	}
+	if len(t.PartitionColumns) == 0 {
 		return columns
 	}
-	kept := columns[:0]
+	keys := map[string]bool{}
+	if p.optimized() {
+		keys = p.joinKeys(t.Table)
+	}
+	found := map[bool]bool{}
 	for _, c := range columns {
-		if !c.estimated {
-			kept = append(kept, c)
+		if !c.estimated && !containsFold(t.PartitionColumns, c.column) {
+			found[keys[strings.ToLower(c.column)]] = true
 		}
 	}
-	return kept
+	return slices.DeleteFunc(columns, func(c columnStat) bool { return c.estimated && found[keys[strings.ToLower(c.column)]] })
+}
+
+// optimized: the cost-based optimizer planned the query. It gives up on some, and the plan then prints no optimized SQL.
+func (p *propagation) optimized() bool {
+	return p.settings.CBO && (!p.flow.extended() || p.flow.plan.OptimizedSQL != "")
+}
+
+// joinKeys are the columns of a table that joins compare, also inside of expressions.
+func (p *propagation) joinKeys(table string) map[string]bool {
+	out := map[string]bool{}
+	for _, j := range p.flow.joins {
+		for pos, s := range p.flow.sides[j] {
+			for _, k := range p.flow.keys(j, pos) {
+				if len(s.feeds) > 0 {
+					p.bases(s.feeds[0], k.Expr, table, out, maxBases)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// maxBases bounds the projections an expression is followed through.
+const maxBases = 50
+
+// bases adds the columns of a table that an expression over an operator's output is made of.
+func (p *propagation) bases(o *explain.Operator, expr, table string, out map[string]bool, depth int) {
+	if depth == 0 || o == nil {
+		return
+	}
+	if o.Kind == kindTableScan {
+		if tableName(o) == table {
+			words(expr, out)
+		}
+		return
+	}
+	names := map[string]bool{}
+	words(expr, names)
+	list := "expressions"
+	if o.Kind == kindGroupBy {
+		list = "keys"
+	}
+	value, _ := o.Attr(list)
+	exprs := explain.Exprs(value)
+	outputs := outputNames(o)
+	for _, below := range p.flow.producers(o) {
+		if len(outputs) == 0 || len(exprs) == 0 {
+			p.bases(below, expr, table, out, depth-1)
+			continue
+		}
+		for i, name := range outputs {
+			if i < len(exprs) && names[strings.ToLower(name)] {
+				p.bases(below, exprs[i].Text, table, out, depth-1)
+			}
+		}
+	}
 }
 
 // percentOf is rows × percent / 100 in Hive's float arithmetic, at least least and at most the rows.
@@ -148,8 +210,8 @@ func booleanValues(c *ColumnStats) int64 {
 	return 1
 }
 
-// columnStats finds a column's statistics: of the partitions read, added up as the metastore does without bit vectors (nulls summed,
-// the largest number of distinct values), or the table's. asked: somebody looked, so their absence means there are none.
+// columnStats finds a column's statistics: of the partitions read that have any, added up as the metastore does without bit vectors
+// (nulls summed, the largest number of distinct values), or the table's. asked: somebody looked, so their absence means there are none.
 func (p *propagation) columnStats(t *TableStats, column string, parts []string) (stats ColumnStats, found, asked bool) {
 	column = strings.ToLower(column)
 	sum, have, seen := ColumnStats{}, 0, 0
@@ -170,9 +232,6 @@ func (p *propagation) columnStats(t *TableStats, column string, parts []string) 
 		sum.Falses = addNumbers(sum.Falses, c.Falses)
 	}
 	if seen > 0 {
-		if have > 0 && have < len(parts) {
-			sum.Nulls = extrapolate(sum.Nulls, have, len(parts))
-		}
 		return sum, have > 0, true
 	}
 	c, ok := t.Columns[column]
@@ -200,15 +259,6 @@ func either(a, b *int64) *int64 {
 		return a
 	}
 	return b
-}
-
-// extrapolate stretches a sum over some partitions to all of them, in the metastore's whole numbers.
-func extrapolate(sum *int64, have, all int) *int64 {
-	if sum == nil {
-		return nil
-	}
-	n := *sum / int64(have) * int64(all)
-	return &n
 }
 
 // distinctValues counts the values a partition column has among partitions ("ds=2024-01-01/h=3").

@@ -88,6 +88,8 @@ func TestExpressionStats(t *testing.T) {
 		{"upper(s)", "string", 9, 5, true},
 		{"COALESCE(s,z)", "string", 10, 8, true},
 		{"COALESCE(s, missing)", "string", 9, 0, true},
+		{"CASE WHEN ((i > 5)) THEN (s) WHEN ((i > 2)) THEN ('x') ELSE (z) END", "string", 10, 8, true},
+		{"if((i > 5), s, 'zz')", "string", 9, 5, true},
 		{"(i % 10)", "int", 40, 0, true},
 		{"rand()", "double", 500, 0, true},
 	} {

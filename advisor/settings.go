@@ -75,6 +75,9 @@ type Settings struct {
 	NDVPercent    float32 `json:"ndv_percent"`
 	NullPercent   float32 `json:"null_percent"`
 
+	// CBO is hive.cbo.enable. It decides no join here; without it the planner makes up no statistics for single columns of partitions.
+	CBO bool `json:"cbo"`
+
 	// LLAP is hive.execution.mode = llap.
 	LLAP bool `json:"llap"`
 	// Oversubscribe is hive.llap.mapjoin.memory.oversubscribe.factor, a float in Hive.
