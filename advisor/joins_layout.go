@@ -72,7 +72,7 @@ func (f *flow) chain(o *explain.Operator) (projections []*explain.Operator, end 
 		if o.Kind == kindTableScan || o.Kind == kindGroupBy || isJoin(o) {
 			return projections, o
 		}
-		if o.Kind == kindSelect && len(outputNames(o)) > 0 {
+		if o.Kind == kindSelect && len(outputNames(o)) > 0 || isReduceSink(o) {
 			projections = append([]*explain.Operator{o}, projections...)
 		}
 		from := f.producers(o)
@@ -121,7 +121,8 @@ func groupKeys(f *flow, o *explain.Operator) []column {
 	return cols[:min(n, len(cols))]
 }
 
-// surviving returns the base names of columns that every projection of a chain passes on; nil when one is lost.
+// surviving returns the base names of columns that every projection of a chain passes on; nil when one is lost. A
+// shuffle keeps those of them that are its keys.
 func (f *flow) surviving(cols []column, chain []*explain.Operator) []string {
 	names := make([]string, len(cols))
 	base := make([]string, len(cols))
@@ -132,13 +133,17 @@ func (f *flow) surviving(cols []column, chain []*explain.Operator) []string {
 		}
 	}
 	for _, p := range chain {
+		if isReduceSink(p) {
+			names, base = shuffledNames(p, names, base)
+			continue
+		}
 		list, _ := p.Attr("expressions")
 		exprs := explain.Exprs(list)
 		out := outputNames(p)
 		for i, name := range names {
 			at := -1
 			for k, e := range exprs {
-				if e.Text == name && k < len(out) {
+				if (e.Text == name || strings.HasPrefix(name, "KEY.") && e.Text == "KEY._col"+strings.TrimPrefix(name, "KEY.reducesinkkey")) && k < len(out) {
 					at = k
 					break
 				}
@@ -153,4 +158,19 @@ func (f *flow) surviving(cols []column, chain []*explain.Operator) []string {
 		return nil
 	}
 	return base
+}
+
+// shuffledNames keeps the names that are keys of a reduce sink, as its consumer calls them.
+func shuffledNames(sink *explain.Operator, names, base []string) (kept, keptBase []string) {
+	list, _ := sink.Attr("key expressions")
+	for i, name := range names {
+		for k, e := range explain.Exprs(list) {
+			if e.Text == name {
+				kept = append(kept, "KEY.reducesinkkey"+strconv.Itoa(k))
+				keptBase = append(keptBase, base[i])
+				break
+			}
+		}
+	}
+	return kept, keptBase
 }
