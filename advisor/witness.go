@@ -212,31 +212,39 @@ func (w *Witness) Attach(joins []Join) []*WitnessJoin {
 	used := make([]bool, len(w.Joins))
 	// A decision that saw every input identifies its join best; one that broke off early takes what is left.
 	for _, strict := range []bool{true, false} {
-		for i := range joins {
-			if matched[i] != nil {
-				continue
-			}
-			for k := range w.Joins {
-				if used[k] || !w.Joins[k].fits(&joins[i], strict) {
-					continue
-				}
-				matched[i], used[k] = &w.Joins[k], true
-				break
+		for i := range matched {
+			if matched[i] == nil {
+				matched[i] = w.take(&joins[i], strict, used) //nolint:gosec // matched has one entry a join
 			}
 		}
 	}
 	for i, m := range matched {
-		if m == nil {
-			continue
-		}
-		for pos := range min(len(m.Inputs), len(joins[i].Inputs)) {
-			if m.Inputs[pos].Rows >= 0 {
-				size := m.Inputs[pos].OnlineDataSize
-				joins[i].Inputs[pos].OnlineDataSize = &size
-			}
+		if m != nil {
+			m.witness(joins[i].Inputs) //nolint:gosec // matched has one entry a join
 		}
 	}
 	return matched
+}
+
+// take returns the first decision not yet used that fits the join.
+func (w *Witness) take(join *Join, strict bool, used []bool) *WitnessJoin {
+	for k := range used {
+		if d := &w.Joins[k]; !used[k] && d.fits(join, strict) {
+			used[k] = true
+			return d
+		}
+	}
+	return nil
+}
+
+// witness writes the planner's own sizes into the inputs it saw.
+func (j *WitnessJoin) witness(inputs []Input) {
+	for pos := range inputs {
+		if pos < len(j.Inputs) && j.Inputs[pos].Rows >= 0 {
+			size := j.Inputs[pos].OnlineDataSize
+			inputs[pos].OnlineDataSize = &size
+		}
+	}
 }
 
 // fits: the logged inputs are the join's; strict asks for the strategy too, and for every input.
