@@ -14,9 +14,14 @@ func (f *finder) crossProduct(v *JoinVerdict) {
 	for i := range j.Inputs {
 		smallest = min(smallest, j.Inputs[i].Rows)
 	}
-	severity := High
-	if smallest <= 1 {
+	severity := Medium
+	switch {
+	case smallest <= 1:
 		severity = Info // a single row, such as a scalar subquery
+	case product < 1_000_000:
+		severity = Low
+	case product > 1_000_000_000:
+		severity = High
 	}
 	f.add(Finding{
 		Kind: CrossProduct, Severity: severity, Subject: subject(j),

@@ -59,7 +59,7 @@ func (f *finder) missing(v *JoinVerdict, pos int, table string, basic bool) {
 	f.add(Finding{
 		Kind: MissingStatistics, Severity: severity, Subject: table,
 		Summary: table + " has no complete " + what + " (basic " + stateWord(in.BasicStats) + ", column " + stateWord(in.ColumnStats) + "): it was planned with " +
-			grouped(in.Rows) + " rows and " + human(in.DataSize) + " into " + subject(j) + "; " + effect,
+			grouped(in.Rows) + " rows and " + human(in.DataSize) + " at " + subject(j) + "; " + effect,
 		Evidence: map[string]any{
 			"basic_stats": in.BasicStats, "column_stats": in.ColumnStats, "rows": in.Rows, "data_size": in.DataSize, "columns": columns, "basic_missing": basic,
 		},

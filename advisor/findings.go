@@ -141,6 +141,9 @@ func (f *finder) nearFlip(v *JoinVerdict) {
 }
 
 func percent(f float64) string {
+	if f < 0.0005 {
+		return "less than 0.1 %"
+	}
 	return strings.TrimSuffix(strconv.FormatFloat(f*100, 'f', 1, 64), ".0") + " %"
 }
 
