@@ -264,6 +264,7 @@ func (p *propagation) outputSources(o *explain.Operator) []source {
 			c.table, c.column = strconv.Itoa(pos), c.name
 			carried[pos] = append(carried[pos], c)
 		}
+		carried[pos] = p.flow.padded(o, pos, carried[pos])
 	}
 	p.flow.place(cols, carried, 0, 0)
 	for i, c := range cols {

@@ -174,6 +174,9 @@ func (p *propagation) inputLayout(in *Input, side side) {
 	if scans != 1 || p.providesStats(tableName(scan)) {
 		in.Layout.External = false
 	}
+	if in.OverJoin {
+		p.joinedLayout(in, o)
+	}
 	if scans != 1 {
 		return
 	}

@@ -23,9 +23,49 @@ func (f *flow) joinOutputs(o *explain.Operator, names []string) (cols []column, 
 	sides := f.sides[o]
 	carried := make([][]column, len(sides))
 	for pos := range sides {
-		carried[pos] = f.carried(o, pos)
+		carried[pos] = f.padded(o, pos, f.carried(o, pos))
 	}
 	return cols, f.place(cols, carried, 0, 0)
+}
+
+// padded adds to what an input carries a nameless column at the end of its schema, where that is known to reach further:
+// the schema of a join is that of its inputs together, whatever was pruned since.
+func (f *flow) padded(o *explain.Operator, pos int, carried []column) []column {
+	feeds := f.sides[o][pos].feeds
+	if len(feeds) == 0 || len(carried) == 0 {
+		return carried
+	}
+	width := f.schemaWidth(feeds[0], maxTrace)
+	for _, c := range carried {
+		if c.scanned > 0 || c.index >= width-1 {
+			return carried
+		}
+	}
+	return append(carried, column{index: width - 1})
+}
+
+// schemaWidth is the least number of columns of an operator's schema before pruning; 0 when nothing is known.
+func (f *flow) schemaWidth(o *explain.Operator, depth int) int {
+	if o == nil || depth == 0 {
+		return 0
+	}
+	if isJoin(o) {
+		width := 0
+		for _, s := range f.sides[o] {
+			if len(s.feeds) > 0 {
+				width += f.schemaWidth(s.feeds[0], depth/2)
+			}
+		}
+		return width
+	}
+	if names := outputNames(o); len(names) > 0 {
+		width := 0
+		for i, name := range names {
+			width = max(width, columnIndex(name, i)+1)
+		}
+		return width
+	}
+	return f.schemaWidth(f.producer(o), depth-1)
 }
 
 // virtualColumns are how many columns Hive adds to a scan's schema: four since Hive 4 (BLOCK__OFFSET__INSIDE__FILE,
