@@ -59,7 +59,7 @@ func TestPyHiveThroughThePipeline(t *testing.T) {
 	recorder.Start()
 
 	host, port, _ := net.SplitHostPort(listener.Addr().String())
-	out, err := exec.CommandContext(ctx, "python3", "testdata/pyhive_writes.py", host, port).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "python3", "testdata/pyhive_writes.py", host, port, os.Getenv("HS2PROXY_TEST_INSERTS")).CombinedOutput()
 	if err != nil {
 		t.Errorf("PyHive: %v\n%s", err, out)
 	}
@@ -73,17 +73,19 @@ func TestPyHiveThroughThePipeline(t *testing.T) {
 	explainer.Close()
 	service.Close()
 
-	inserts, counted, joins := 0, 0, 0
+	inserts, joins, counted, told := 0, 0, 0, ""
 	for _, o := range observed {
 		switch {
 		case o.Statement.State != intercept.StateFinished:
 			t.Errorf("%s: %s %s", o.Statement.SQL, o.Statement.State, o.Statement.ErrorMessage)
 		case strings.HasPrefix(o.Statement.SQL, "INSERT"):
 			inserts++
+			told += "."
 			if len(o.Writes) != 1 || o.Writes[0].Table != "h_pipe.t" {
 				t.Errorf("%s wrote %+v", o.Statement.SQL, o.Writes)
 			} else if o.Writes[0].Rows != nil {
 				counted++
+				told = told[:len(told)-1] + "x"
 				if *o.Writes[0].Rows != 2 {
 					t.Errorf("%s: %d rows, want 2", o.Statement.SQL, *o.Writes[0].Rows)
 				}
@@ -100,5 +102,5 @@ func TestPyHiveThroughThePipeline(t *testing.T) {
 		t.Errorf("%d inserts and %d joins were seen", inserts, joins)
 	}
 	// The client closes its operation as soon as it can, so no number of counted ones is right.
-	t.Logf("the rows of %d of %d synchronous inserts were told in time; %s", counted, inserts, out)
+	t.Logf("the rows of %d of %d synchronous inserts were told in time (%s); %s", counted, inserts, told, out)
 }

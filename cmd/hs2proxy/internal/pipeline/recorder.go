@@ -178,6 +178,12 @@ func (r *Recorder) started(ev intercept.Event) {
 	}
 	j := r.add(ev)
 	j.analysed = true
+	if oneTable(&j.statement) && r.cfg.Rows != nil {
+		select {
+		case r.questions <- question{}:
+		default:
+		}
+	}
 	if r.cfg.Analyzer == nil || !j.statement.Info.Explainable || j.statement.Truncated {
 		return
 	}

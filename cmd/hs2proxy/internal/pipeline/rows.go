@@ -11,8 +11,10 @@ import (
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
-// RowCounter asks HiveServer2 for the rows that an operation modified; nil when it does not say.
+// RowCounter asks HiveServer2 for the rows that an operation modified; nil when it does not say. Prepare is called when a
+// write starts, so that asking takes no longer than it must when it ends.
 type RowCounter interface {
+	Prepare(ctx context.Context) error
 	ModifiedRows(ctx context.Context, operation client.Handle) (*int64, error)
 }
 
@@ -38,11 +40,18 @@ func (e *Explainer) ModifiedRows(ctx context.Context, operation client.Handle) (
 	return res.ModifiedRows, nil
 }
 
+// Prepare implements RowCounter: it dials where no connection is idle.
+func (e *Explainer) Prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, rowsTimeout)
+	defer cancel()
+	_, err := e.protected(ctx, func(*client.Conn) (client.Result, error) { return client.Result{}, nil })
+	return err
+}
+
 // askRows: a synchronous write (PyHive's) ends with the reply to ExecuteStatement, which names no rows, and its client asks
 // for no state. Until it closes the operation, anybody with the handle may ask.
 func askRows(st *intercept.Statement) (client.Handle, bool) {
-	if st.State != intercept.StateFinished || st.ModifiedRows != nil || st.OperationSecret == [16]byte{} ||
-		len(st.Info.Writes) != 1 || !countsRows(st.Info.Writes[0].Op) {
+	if st.State != intercept.StateFinished || st.ModifiedRows != nil || st.OperationSecret == [16]byte{} || !oneTable(st) {
 		return client.Handle{}, false
 	}
 	guid, err := hex.DecodeString(strings.ReplaceAll(st.OperationID, "-", ""))
@@ -52,7 +61,13 @@ func askRows(st *intercept.Statement) (client.Handle, bool) {
 	return client.Handle{GUID: [16]byte(guid), Secret: st.OperationSecret}, true
 }
 
-// question is a statement whose rows are asked for; count is the answer, nil when there was none.
+// oneTable: the rows modified are those of the one table written.
+func oneTable(st *intercept.Statement) bool {
+	return len(st.Info.Writes) == 1 && countsRows(st.Info.Writes[0].Op)
+}
+
+// question is a statement whose rows are asked for, without an id one that will ask; count is the answer, nil when there
+// was none.
 type question struct {
 	id        string
 	operation client.Handle
@@ -66,12 +81,23 @@ type count struct {
 // ask answers questions until there are none any more.
 func (r *Recorder) ask(ctx context.Context) {
 	for q := range r.questions {
+		if q.id == "" {
+			r.prepare(ctx)
+			continue
+		}
 		rows := r.answer(ctx, q)
 		select {
 		case r.counts <- count{id: q.id, rows: rows}:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+func (r *Recorder) prepare(ctx context.Context) {
+	defer isolate(r.log, r.counters, "preparing a row count panicked")
+	if err := r.cfg.Rows.Prepare(ctx); err != nil {
+		r.log.Debug().Err(err).Msg("not prepared to ask for the rows of a write")
 	}
 }
 

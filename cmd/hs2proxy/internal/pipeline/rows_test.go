@@ -39,6 +39,8 @@ func TestRowsOfASynchronousWrite(t *testing.T) {
 // rowsFunc is a RowCounter.
 type rowsFunc func(context.Context, client.Handle) (*int64, error)
 
+func (f rowsFunc) Prepare(context.Context) error { return nil }
+
 func (f rowsFunc) ModifiedRows(ctx context.Context, h client.Handle) (*int64, error) {
 	return f(ctx, h)
 }
@@ -66,6 +68,21 @@ func TestRowsAreNotAskedForInVain(t *testing.T) {
 				t.Error("asked for")
 			}
 		})
+	}
+}
+
+func TestRowsArePreparedFor(t *testing.T) {
+	b := newBench(t, nil).begin(t)
+	b.start(statement("1", "INSERT INTO t VALUES (1)"))
+	eventually(t, "a connection is there before the write ends", func() bool { return b.server.connections() == 1 })
+	if err := b.cfg.Analyzer.Explainer.Prepare(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.server.accepted(); n != 1 {
+		t.Errorf("%d connections, one was idle", n)
+	}
+	if n := len(b.server.statements()); n != 0 {
+		t.Errorf("%d statements were run for it", n)
 	}
 }
 

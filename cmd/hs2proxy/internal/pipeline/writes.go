@@ -14,7 +14,7 @@ func writesOf(st *intercept.Statement) []store.TableWrite {
 		tw := store.TableWrite{
 			Table: w.Table.In(st.Database).String(), Op: w.Op, ColumnsChanged: w.Op == hiveql.WriteAlterColumns,
 		}
-		if countsRows(w.Op) && len(st.Info.Writes) == 1 && st.ModifiedRows != nil && *st.ModifiedRows > 0 {
+		if oneTable(st) && st.ModifiedRows != nil && *st.ModifiedRows > 0 {
 			tw.Rows = st.ModifiedRows
 		}
 		out = append(out, tw)

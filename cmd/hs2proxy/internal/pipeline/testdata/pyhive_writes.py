@@ -1,11 +1,11 @@
-"""Synchronous writes and a join by PyHive: host, port and how many inserts of each kind."""
+"""Synchronous writes and a join by PyHive: host, port and how many inserts of each kind (3 when empty)."""
 
 import sys
 
 from pyhive import hive
 
 host, port = sys.argv[1], int(sys.argv[2])
-times = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+times = int(sys.argv[3] or 3)
 
 connection = hive.connect(host=host, port=port, username="etl")
 cursor = connection.cursor()
