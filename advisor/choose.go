@@ -60,7 +60,7 @@ type step struct {
 	pos         int16
 	divisor     int64
 	left, right int64
-	why         string
+	why         obstacle
 }
 
 const (
@@ -204,14 +204,14 @@ func (c *choosing) tryBucketMapJoin(big int) (choice, bool) {
 		return choice{}, false
 	}
 	why := bucketLayout(c.join, big, c.settings)
-	c.note(BucketMapJoin, why == "", step{check: checkBucketLayout, why: why, pos: int16(big)}) //nolint:gosec // a position
-	return choice{strategy: BucketMapJoin, big: big}, why == ""
+	c.note(BucketMapJoin, why.ok(), step{check: checkBucketLayout, why: why, pos: int16(big)}) //nolint:gosec // a position
+	return choice{strategy: BucketMapJoin, big: big}, why.ok()
 }
 
 func (c *choosing) trySortMerge() (int, bool) {
 	big, why := sortMerge(c.join, c.settings)
-	c.note(SMB, why == "", step{check: checkSortMerge, why: why})
-	return big, why == ""
+	c.note(SMB, why.ok(), step{check: checkSortMerge, why: why})
+	return big, why.ok()
 }
 
 // tryDPHJ divides by the reducers and leaves the entries limit out.
@@ -219,8 +219,8 @@ func (c *choosing) tryDPHJ() (choice, bool) {
 	divisor := reducersFor(c.join, c.settings)
 	o := c.convert(conversion{divisor: divisor, budget: c.budget})
 	if o.big >= 0 && isFullOuter(c.join) {
-		if why := fullOuterHash(c.join, c.settings); why != "" {
-			c.note(DPHJ, false, step{check: checkFullOuterDPHJ, why: why})
+		if fullOuterHash(c.join, c.settings) != "" {
+			c.note(DPHJ, false, step{check: checkFullOuterDPHJ, why: obstacle{kind: fullOuterBlocked}})
 			return choice{}, false
 		}
 	}

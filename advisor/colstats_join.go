@@ -39,7 +39,7 @@ func (p *propagation) join(o *explain.Operator, out *flowStats) []columnStat {
 	sides := p.flow.sides[o]
 	inputs := make([]joinSide, len(sides))
 	for pos := range sides {
-		if len(sides[pos].feeds) != 1 {
+		if len(sides[pos].feeds) == 0 {
 			return nil
 		}
 		in := p.joinInput(o, pos)
@@ -50,6 +50,7 @@ func (p *propagation) join(o *explain.Operator, out *flowStats) []columnStat {
 	}
 	shareDistinctKeys(inputs)
 	conditions := conditions(o)
+	keys := keyColumns(inputs)
 	var list []columnStat
 	var padded []bool
 	for i, ref := range p.outputSources(o) {
@@ -71,12 +72,30 @@ func (p *propagation) join(o *explain.Operator, out *flowStats) []columnStat {
 				got.nulls = min(got.nulls, out.rows)
 			}
 		}
+		pad := isPadded(conditions, ref.pos)
+		if pad && keys[strings.ToLower(got.name)] {
+			// The planner means a key, which loses its own nulls, but compares the name of the output with the keys' names in the inputs.
+			got.nulls = 0
+		}
 		list = append(list, got)
-		padded = append(padded, isPadded(conditions, ref.pos))
+		padded = append(padded, pad)
 	}
-	_, residual := o.Attr("residual filter predicates")
-	padNulls(list, padded, stats(o), len(list) == len(outputNames(o)) && !residual)
+	// A condition besides the keys does not count in the estimate of an outer join.
+	padNulls(list, padded, stats(o), len(list) == len(outputNames(o)))
 	return list
+}
+
+// keyColumns are the lower-case names of the plain columns among the keys of all inputs.
+func keyColumns(inputs []joinSide) map[string]bool {
+	out := map[string]bool{}
+	for _, in := range inputs {
+		for _, k := range in.keys {
+			if isColumnName(k) {
+				out[strings.ToLower(k)] = true
+			}
+		}
+	}
+	return out
 }
 
 // isPadded: an outer join fills the columns of that side with nulls where a row has no match.
@@ -200,8 +219,12 @@ func constantLength(text string) float64 {
 
 // joinInput is a join's input at its shuffle, also where a map join has removed it.
 func (p *propagation) joinInput(o *explain.Operator, pos int) joinSide {
-	feed := p.flow.sides[o][pos].feeds[0]
+	feeds := p.flow.sides[o][pos].feeds
+	feed := feeds[0]
 	st := *p.at(feed)
+	if len(feeds) > 1 {
+		st = *p.union(feeds)
+	}
 	st.columns = slices.Clone(st.columns)
 	in := joinSide{stats: &st}
 	for _, k := range p.flow.keys(o, pos) {

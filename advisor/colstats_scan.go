@@ -211,7 +211,7 @@ func booleanValues(c *ColumnStats) int64 {
 }
 
 // columnStats finds a column's statistics: of the partitions read that have any, added up as the metastore does without bit vectors
-// (nulls summed, the largest number of distinct values), or the table's. asked: somebody looked, so their absence means there are none.
+// (nulls summed, the largest number of distinct values and average length), or the table's. asked: somebody looked, so their absence means there are none.
 func (p *propagation) columnStats(t *TableStats, column string, parts []string) (stats ColumnStats, found, asked bool) {
 	column = strings.ToLower(column)
 	sum, have, seen := ColumnStats{}, 0, 0
@@ -230,8 +230,14 @@ func (p *propagation) columnStats(t *TableStats, column string, parts []string) 
 		sum.NDV = maxNumbers(sum.NDV, c.NDV)
 		sum.Trues = addNumbers(sum.Trues, c.Trues)
 		sum.Falses = addNumbers(sum.Falses, c.Falses)
+		if c.AvgLen != nil && (sum.AvgLen == nil || *c.AvgLen > *sum.AvgLen) {
+			sum.AvgLen = c.AvgLen
+		}
 	}
 	if seen > 0 {
+		if have >= 2 && have < len(parts) {
+			sum.Nulls = extrapolate(sum.Nulls, have, len(parts))
+		}
 		return sum, have > 0, true
 	}
 	c, ok := t.Columns[column]
@@ -259,6 +265,15 @@ func either(a, b *int64) *int64 {
 		return a
 	}
 	return b
+}
+
+// extrapolate stretches a sum over some partitions to all of them in whole numbers, as MetaStoreDirectSql does from two partitions on.
+func extrapolate(sum *int64, have, all int) *int64 {
+	if sum == nil {
+		return nil
+	}
+	n := *sum / int64(have) * int64(all)
+	return &n
 }
 
 // distinctValues counts the values a partition column has among partitions ("ds=2024-01-01/h=3").

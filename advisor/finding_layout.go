@@ -49,8 +49,8 @@ func (f *finder) bucketProblem(j *Join, d *Decision) (why, advice string) {
 			return name + " is bucketed by " + strings.Join(big.Layout.BucketColumns, ", ") + ", the keys are " + strings.Join(keyNames(big), ", "), recluster(j, streamed)
 		}
 	}
-	if why := externalInput(j, &f.settings); why != "" {
-		return why + ", which bucketed joins leave out", set("hive.disable.unsafe.external.table.operations", "false") + " -- only where nothing but Hive writes the files"
+	if why := externalInput(j, &f.settings); !why.ok() {
+		return why.text(j, &f.settings) + ", which bucketed joins leave out", set("hive.disable.unsafe.external.table.operations", "false") + " -- only where nothing but Hive writes the files"
 	}
 	if isFullOuter(j) {
 		return "", ""

@@ -20,19 +20,77 @@ func bucketEstimate(j *Join) int64 {
 	return int64(buckets)
 }
 
-// bucketLayout tells why the input cannot be the streamed side of a bucket map join; empty when it can
-// (ConvertJoinMapJoin.checkConvertJoinBucketMapJoin). Only the big side's buckets count: the other sides are shuffled to match.
-func bucketLayout(j *Join, big int, s *Settings) string {
-	if big < 0 || big >= len(j.Inputs) {
+// obstacle is what keeps a layout from a strategy. It costs nothing until somebody reads its text.
+type obstacle struct {
+	kind obstacleKind
+	pos  int
+}
+
+type obstacleKind uint8
+
+const (
+	noObstacle obstacleKind = iota
+	noBigTable
+	notBucketed
+	otherBuckets
+	externalTable
+	sortMergeOff
+	sortMergeShuffled
+	nothingStreamed
+	overJoin
+	groupsTwice
+	unevenShuffles
+	notSorted
+	fullOuterBlocked
+)
+
+func (w obstacle) ok() bool { return w.kind == noObstacle }
+
+// text says what is in the way.
+func (w obstacle) text(j *Join, s *Settings) string {
+	switch w.kind {
+	case noBigTable:
 		return "no big table"
+	case notBucketed:
+		return "the big table is not bucketed"
+	case otherBuckets:
+		return "the big table is bucketed by " + strings.Join(j.Inputs[w.pos].Layout.BucketColumns, ", ") + ", which the join does not use as plain keys"
+	case externalTable:
+		return inputName(j, w.pos) + " is an external table"
+	case sortMergeOff:
+		return "hive.auto.convert.sortmerge.join is off"
+	case sortMergeShuffled:
+		return "a shuffle lies below and hive.auto.convert.sortmerge.join.reduce.side is off"
+	case nothingStreamed:
+		return "the join type lets no side be streamed"
+	case overJoin:
+		return "an input is another join's result"
+	case groupsTwice:
+		return inputName(j, w.pos) + " groups twice in one vertex"
+	case unevenShuffles:
+		return "only one of the inputs is shuffled below"
+	case notSorted:
+		return inputName(j, w.pos) + " is not bucketed and sorted by exactly the join keys"
+	case fullOuterBlocked:
+		return fullOuterHash(j, s)
+	default:
+		return ""
+	}
+}
+
+// bucketLayout tells what keeps the input from being the streamed side of a bucket map join
+// (ConvertJoinMapJoin.checkConvertJoinBucketMapJoin). Only the big side's buckets count: the other sides are shuffled to match.
+func bucketLayout(j *Join, big int, s *Settings) obstacle {
+	if big < 0 || big >= len(j.Inputs) {
+		return obstacle{kind: noBigTable}
 	}
 	in := &j.Inputs[big]
 	if len(in.Layout.BucketColumns) == 0 {
-		return "the big table is not bucketed"
+		return obstacle{kind: notBucketed, pos: big}
 	}
 	for _, column := range in.Layout.BucketColumns {
 		if !hasKey(in.Keys, column) {
-			return "the big table is bucketed by " + strings.Join(in.Layout.BucketColumns, ", ") + ", which the join does not use as plain keys"
+			return obstacle{kind: otherBuckets, pos: big}
 		}
 	}
 	return externalInput(j, s)
@@ -47,53 +105,53 @@ func hasKey(keys []Key, column string) bool {
 	return false
 }
 
-// externalInput names the first input over a native external table, when those are kept out of bucketed joins.
-func externalInput(j *Join, s *Settings) string {
+// externalInput finds the first input over a native external table, when those are kept out of bucketed joins.
+func externalInput(j *Join, s *Settings) obstacle {
 	if !s.UnsafeExternalDisabled {
-		return ""
+		return obstacle{}
 	}
 	for i := range j.Inputs {
 		if j.Inputs[i].Layout.External {
-			return inputName(j, i) + " is an external table"
+			return obstacle{kind: externalTable, pos: i}
 		}
 	}
-	return ""
+	return obstacle{}
 }
 
-// sortMerge returns the side a sort-merge-bucket join would stream, or why there can be none
+// sortMerge returns the side a sort-merge-bucket join would stream, or what keeps the join from being one
 // (ConvertJoinMapJoin.checkAndConvertSMBJoin and checkConvertJoinSMBJoin).
-func sortMerge(j *Join, s *Settings) (big int, why string) {
+func sortMerge(j *Join, s *Settings) (big int, why obstacle) {
 	if !s.SortMerge {
-		return -1, "hive.auto.convert.sortmerge.join is off"
+		return -1, obstacle{kind: sortMergeOff}
 	}
 	if !s.SortMergeReduceSide && shuffledBelow(j) {
-		return -1, "a shuffle lies below and hive.auto.convert.sortmerge.join.reduce.side is off"
+		return -1, obstacle{kind: sortMergeShuffled}
 	}
 	candidates := streamable(j.Conditions, false)
 	if candidates == 0 {
-		return -1, "the join type lets no side be streamed"
+		return -1, obstacle{kind: nothingStreamed}
 	}
 	big = sortMergeBigTable(j, s, candidates)
 	if big < 0 {
-		return -1, "an input is another join's result"
+		return -1, obstacle{kind: overJoin}
 	}
-	if why := externalInput(j, s); why != "" {
+	if why := externalInput(j, s); !why.ok() {
 		return -1, why
 	}
 	for i := range j.Inputs {
 		if j.Inputs[i].GroupBys > 1 {
-			return -1, inputName(j, i) + " groups twice in one vertex"
+			return -1, obstacle{kind: groupsTwice, pos: i}
 		}
 		if j.Inputs[i].Layout.Shuffled != j.Inputs[0].Layout.Shuffled {
-			return -1, "only one of the inputs is shuffled below"
+			return -1, obstacle{kind: unevenShuffles}
 		}
 	}
 	for i := range j.Inputs {
 		if !sortedByKeys(&j.Inputs[i]) {
-			return -1, inputName(j, i) + " is not bucketed and sorted by exactly the join keys"
+			return -1, obstacle{kind: notSorted, pos: i}
 		}
 	}
-	return big, ""
+	return big, obstacle{}
 }
 
 func shuffledBelow(j *Join) bool {

@@ -158,6 +158,14 @@ func FuzzSelect(f *testing.F) {
 	})
 }
 
+func TestChooseAllocatesNothing(t *testing.T) {
+	j := joinOf(Inner, sized("orders", 900*gb, 3_000_000_000), sized("customers", 2400*mb, 30_000_000))
+	s := settings(dphjName, "true")
+	if n := testing.AllocsPerRun(100, func() { Choose(&j, &s) }); n > 0 {
+		t.Errorf("%v allocations for a join of two inputs", n)
+	}
+}
+
 func BenchmarkChoose(b *testing.B) {
 	j := joinOf(Inner, sized("orders", 900*gb, 3_000_000_000), sized("customers", 2400*mb, 30_000_000))
 	for i := range j.Inputs {

@@ -60,7 +60,7 @@ func (c *choosing) clause(st *step, decisive bool) string {
 		if st.ok {
 			return inputName(j, int(st.pos)) + " is streamed by its buckets"
 		}
-		return st.why + no
+		return st.why.text(j, c.settings) + no
 	case checkFitsUnbucketed:
 		if st.ok {
 			return ""
@@ -78,13 +78,13 @@ func (c *choosing) clause(st *step, decisive bool) string {
 		if st.ok {
 			return "both sides are bucketed and sorted by the keys"
 		}
-		return st.why + no
+		return st.why.text(j, c.settings) + no
 	case checkFullOuter:
 		return "FULL OUTER is never a " + strategyWords[st.strategy]
 	case checkDPHJOff:
 		return "hive.optimize.dynamic.partition.hashjoin is off"
 	case checkFullOuterDPHJ:
-		return st.why + no
+		return st.why.text(j, c.settings) + no
 	default:
 		return ""
 	}

@@ -31,15 +31,15 @@ func decide(j *Join, s *Settings, witness bool) Decision {
 	}
 	d.Attempts = make([]Attempt, c.nsteps)
 	for i := range d.Attempts {
-		d.Attempts[i] = c.steps[i].attempt(j)
+		d.Attempts[i] = c.steps[i].attempt(j, s)
 	}
 	d.Reason = c.reason(got)
 	d.Uncertain = uncertain(j, s)
 	return d
 }
 
-func (st *step) attempt(j *Join) Attempt {
-	a := Attempt{Strategy: st.strategy, Check: checkTexts[st.check], OK: st.ok, Note: st.why}
+func (st *step) attempt(j *Join, s *Settings) Attempt {
+	a := Attempt{Strategy: st.strategy, Check: checkTexts[st.check], OK: st.ok, Note: st.why.text(j, s)}
 	if st.numbers {
 		left, right := st.left, st.right
 		a.Left, a.Right = &left, &right

@@ -393,7 +393,7 @@ func TestSortMergeBigTable(t *testing.T) {
 	} {
 		s := settings("hive.auto.convert.sortmerge.join.bigtable.selection.policy", "org.apache.hadoop.hive.ql.optimizer."+c.policy)
 		if big, why := sortMerge(&c.join, &s); big != c.want {
-			t.Errorf("%s: %d (%s), want %d", c.name, big, why, c.want)
+			t.Errorf("%s: %d (%s), want %d", c.name, big, why.text(&c.join, &s), c.want)
 		}
 	}
 }
