@@ -312,15 +312,27 @@ func (c *plannedCase) joinsOf(t testing.TB) []Join {
 
 var updateCases = goflag.Bool("update-cases", false, "choose testdata/cases.jsonl.gz anew from the shared cases")
 
-const regressionCases = "testdata/cases.jsonl.gz"
+// regressionCases are chosen from the shared decisions; shapeCases are decisions over unions, windows, limits, computed keys and partitions
+// without statistics, taken from a HiveServer2 of our own.
+const (
+	regressionCases = "testdata/cases.jsonl.gz"
+	shapeCases      = "testdata/shapes.jsonl.gz"
+)
 
-// TestRegressionCases holds the simulation to what it reached: every chosen case agrees in strategy, big table, budget and every size.
+// TestRegressionCases holds the simulation to what it reached: every case agrees in strategy, big table, budget and every size.
 func TestRegressionCases(t *testing.T) {
 	if *updateCases {
 		writeCases(t, chooseCases(sharedOracle(t), 520))
 	}
+	for _, path := range []string{regressionCases, shapeCases} {
+		t.Run(filepath.Base(path), func(t *testing.T) { agreesThroughout(t, path) })
+	}
+}
+
+func agreesThroughout(t *testing.T, path string) {
+	t.Helper()
 	f := newFidelity(t)
-	for _, c := range readCases(t, regressionCases) {
+	for _, c := range readCases(t, path) {
 		joins := c.joinsOf(t)
 		s := NewSettings(c.Settings)
 		EnrichFor(joins, c.stats(joins), &s)
