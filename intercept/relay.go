@@ -66,6 +66,7 @@ func (r *relay) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.server.cfg.DialTimeout)
 	defer cancel()
 	upstream, err := r.server.dial(ctx)
+	r.server.dialed(err)
 	if err != nil {
 		return nil, err
 	}

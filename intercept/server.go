@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,6 +21,7 @@ type Server struct {
 	dial    func(context.Context) (net.Conn, error) // to HiveServer2
 
 	counters counters
+	lastDial atomic.Pointer[Dial]
 	// ctx ends when the drain is over; it aborts dials.
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -13,12 +13,16 @@ type Stats struct {
 	Accepted, Open                    int64
 	ClientFailures, UpstreamFailures  int64
 	BytesFromClients, BytesFromServer int64
+	// Dials are attempts to connect to HiveServer2, FailedDials those of them without success.
+	Dials, FailedDials int64
 	// RefusedLogins were ended by HiveServer2 with BAD or ERROR.
 	RefusedLogins int64
 	// Blind counts connections that were relayed without being observed, by reason; reasons without one are missing.
 	Blind map[thrift.BlindReason]int64
 	// DecodeFailures are watched messages whose content could not be read.
 	DecodeFailures int64
+	// Calls by method; methods never called are missing.
+	Calls []CallStats
 	// Tracker holds sessions, statements and dropped events.
 	Tracker TrackerStats
 }
@@ -39,9 +43,11 @@ type counters struct {
 	accepted, open                    atomic.Int64
 	clientFailures, upstreamFailures  atomic.Int64
 	bytesFromClients, bytesFromServer atomic.Int64
+	dials, failedDials                atomic.Int64
 	refusedLogins                     atomic.Int64
 	decodeFailures                    atomic.Int64
 	blind                             [256]atomic.Int64 // by thrift.BlindReason
+	calls                             callCounters
 }
 
 func (c *counters) snapshot() Stats {
@@ -49,8 +55,9 @@ func (c *counters) snapshot() Stats {
 		Accepted: c.accepted.Load(), Open: c.open.Load(),
 		ClientFailures: c.clientFailures.Load(), UpstreamFailures: c.upstreamFailures.Load(),
 		BytesFromClients: c.bytesFromClients.Load(), BytesFromServer: c.bytesFromServer.Load(),
+		Dials: c.dials.Load(), FailedDials: c.failedDials.Load(),
 		RefusedLogins: c.refusedLogins.Load(), DecodeFailures: c.decodeFailures.Load(),
-		Blind: map[thrift.BlindReason]int64{},
+		Blind: map[thrift.BlindReason]int64{}, Calls: c.calls.snapshot(),
 	}
 	for _, reason := range thrift.BlindReasons() {
 		if n := c.blind[reason].Load(); n > 0 {

@@ -1,0 +1,92 @@
+package intercept
+
+import (
+	"sync/atomic"
+
+	"github.com/beltran/gohive/hiveserver"
+
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// Outcome is how HiveServer2 answered a call.
+type Outcome uint8
+
+// The outcomes. Only the replies of watched methods are read: an answer to another is OK unless it is an exception.
+const (
+	OutcomeOK        Outcome = iota // a result
+	OutcomeRefused                  // a result whose status is an error
+	OutcomeException                // a TApplicationException
+	outcomeCount
+)
+
+// String is the outcome as counters are labelled.
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeOK:
+		return "ok"
+	case OutcomeRefused:
+		return "refused"
+	case OutcomeException:
+		return "exception"
+	default:
+		return "unknown"
+	}
+}
+
+// CallStats counts the calls of one method. Calls that wait for their reply, that are one-way or whose connection ended first
+// are in no outcome.
+type CallStats struct {
+	Method   thrift.Method
+	Calls    int64
+	Outcomes map[Outcome]int64
+}
+
+// callCounters are the live form, by thrift.Method.
+type callCounters struct {
+	calls   [256]atomic.Int64
+	replies [outcomeCount][256]atomic.Int64
+}
+
+// snapshot leaves out methods that were never called.
+func (c *callCounters) snapshot() []CallStats {
+	var all []CallStats
+	for m := range c.calls {
+		calls := c.calls[m].Load()
+		if calls == 0 {
+			continue
+		}
+		s := CallStats{Method: thrift.Method(m), Calls: calls, Outcomes: map[Outcome]int64{}}
+		for o := range outcomeCount {
+			s.Outcomes[o] = c.replies[o][m].Load()
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// outcomeOf reads a reply's status where there is one.
+func outcomeOf(r thrift.Reply) Outcome {
+	if r.Exception {
+		return OutcomeException
+	}
+	answer, ok := r.Result.(interface{ GetStatus() *hiveserver.TStatus })
+	if !ok {
+		return OutcomeOK
+	}
+	if status := answer.GetStatus(); status != nil && !succeeded(status) {
+		return OutcomeRefused
+	}
+	return OutcomeOK
+}
+
+// Call counts the call and hands it on.
+func (w *watcher) Call(call thrift.Call) any {
+	w.relay.server.counters.calls.calls[call.Method].Add(1)
+	return w.Connection.Call(call)
+}
+
+// Reply counts the reply and hands it on.
+func (w *watcher) Reply(token any, r thrift.Reply) {
+	w.relay.server.counters.calls.replies[outcomeOf(r)][r.Method].Add(1)
+	w.Connection.Reply(token, r)
+}
