@@ -15,7 +15,7 @@ help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
 build: ## bin/hs2proxy, static
-	$(GO) build -trimpath -ldflags '-s -w' -o bin/hs2proxy ./cmd/hs2proxy
+	$(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o bin/hs2proxy ./cmd/hs2proxy
 
 demo: build ## the main job, start to end: Postgres, a real HiveServer2, the proxy, joins, a stale table refreshed, the reports
 	./bin/hs2proxy demo
