@@ -35,19 +35,7 @@ type joinRow struct {
 // newJoinRow prepares a verdict. Its place in the list is its ordinal, which the plan's own may not repeat.
 func newJoinRow(ordinal int, v advisor.JoinVerdict, keepLiterals bool) (joinRow, error) {
 	v.Join.Ordinal = ordinal
-	v.Join.Inputs = slices.Clone(v.Join.Inputs)
-	if m := v.Decision.Margin; m != nil && (math.IsNaN(m.Factor) || math.IsInf(m.Factor, 0) || m.Factor <= 0) {
-		v.Decision.Margin = nil
-	}
-	if !keepLiterals {
-		for i := range v.Join.Inputs {
-			keys := slices.Clone(v.Join.Inputs[i].Keys)
-			for k := range keys {
-				keys[k].Expr = withoutQuoted(keys[k].Expr)
-			}
-			v.Join.Inputs[i].Keys = keys
-		}
-	}
+	v = storable(v, keepLiterals)
 	row := joinRow{verdict: v}
 	var err error
 	if row.inputs, err = asJSON(emptyNotNil(v.Join.Inputs)); err != nil {
