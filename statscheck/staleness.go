@@ -42,10 +42,12 @@ type Baseline struct {
 // Writes is what the wire has shown of a table since its baseline.
 type Writes struct {
 	// Rows is M: rows counted from numModifiedRows. Counted and Uncounted are numbers of statements.
-	Rows      int64     `json:"rows"`
-	Counted   int64     `json:"counted"`
-	Uncounted int64     `json:"uncounted"`
-	LastAt    time.Time `json:"last_at"`
+	Rows      int64 `json:"rows"`
+	Counted   int64 `json:"counted"`
+	Uncounted int64 `json:"uncounted"`
+	// Overwrites are those of the statements that replaced rows: what was counted is then no sum of what is there.
+	Overwrites int64     `json:"overwrites,omitempty"`
+	LastAt     time.Time `json:"last_at"`
 	// Partitions is the number of distinct partitions the counted writes touched; 0 when unknown or not partitioned.
 	Partitions int64 `json:"partitions,omitempty"`
 	// ColumnsChanged: an ADD, REPLACE or CHANGE COLUMN was seen.

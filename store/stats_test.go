@@ -104,6 +104,10 @@ func TestWritesCountOnce(t *testing.T) {
 	// A spool brings a write from before the baseline: the ANALYZE has seen it.
 	f.ok(f.AddWrites(t.Context(), []store.TableWrite{w(ptr(int64(500)), base.At), counted}))
 	check(statscheck.Writes{Rows: 6, Counted: 1, Uncounted: 1, LastAt: t0.Add(3 * time.Minute)})
+	replaced := w(ptr(int64(7)), t0.Add(4*time.Minute))
+	replaced.Op = hiveql.WriteInsertOverwrite
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{replaced}))
+	check(statscheck.Writes{Rows: 13, Counted: 2, Uncounted: 1, Overwrites: 1, LastAt: t0.Add(4 * time.Minute)})
 	f.ok(f.Rebase(t.Context(), "hive-a", "shop.items", statscheck.Baseline{At: t0.Add(time.Hour)}))
 	check(statscheck.Writes{})
 	// Rows beyond what fits.

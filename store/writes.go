@@ -107,7 +107,9 @@ func oncePerStatement(writes []TableWrite) []TableWrite {
 }
 
 const writesSelect = `
-SELECT t.writes_rows, t.writes_counted, t.writes_uncounted, t.writes_last_at, t.columns_changed
+SELECT t.writes_rows, t.writes_counted, t.writes_uncounted, t.writes_last_at, t.columns_changed,
+       (SELECT count(*) FROM hs2proxy.table_writes x
+        WHERE x.table_id = t.id AND x.op IN ('INSERT_OVERWRITE', 'CREATE') AND (t.baseline_at IS NULL OR x.written_at > t.baseline_at))
 FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
 WHERE u.name = @upstream AND t.name = @table`
 
@@ -117,7 +119,7 @@ func (s *Store) Writes(ctx context.Context, upstream, table string) (statscheck.
 	err := s.do(ctx, "read writes", func(ctx context.Context) error {
 		var last *time.Time
 		err := s.pool.QueryRow(ctx, writesSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
-			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged)
+			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged, &w.Overwrites)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -383,6 +383,7 @@ func TestKnownRows(t *testing.T) {
 		"no baseline":   {nil, statscheck.Writes{Rows: 5, Counted: 1}, "", 0, false},
 		"no rows":       {&statscheck.Baseline{}, statscheck.Writes{Rows: 5, Counted: 1}, "", 0, false},
 		"no writes":     {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{}, "", 0, false},
+		"overwritten":   {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1, Overwrites: 1}, "", 0, false},
 		"uncounted":     {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1, Uncounted: 1}, "", 0, false},
 		"store is away": {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1}, "Writes", 0, false},
 	}
