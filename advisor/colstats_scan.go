@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -150,7 +151,9 @@ func (p *propagation) joinKeys(table string) map[string]bool {
 		for pos, s := range p.flow.sides[j] {
 			for _, k := range p.flow.keys(j, pos) {
 				if len(s.feeds) > 0 {
-					p.bases(s.feeds[0], k.Expr, table, out, maxBases)
+					names := map[string]bool{}
+					words(k.Expr, names)
+					p.bases(s.feeds[0], names, table, out, maxBases)
 				}
 			}
 		}
@@ -161,36 +164,34 @@ func (p *propagation) joinKeys(table string) map[string]bool {
 // maxBases bounds the projections an expression is followed through.
 const maxBases = 50
 
-// bases adds the columns of a table that an expression over an operator's output is made of.
-func (p *propagation) bases(o *explain.Operator, expr, table string, out map[string]bool, depth int) {
-	if depth == 0 || o == nil {
+// bases adds the columns of a table that the named columns of an operator's output are made of. Names are lower case.
+func (p *propagation) bases(o *explain.Operator, names map[string]bool, table string, out map[string]bool, depth int) {
+	if depth == 0 || o == nil || len(names) == 0 {
 		return
 	}
 	if o.Kind == kindTableScan {
 		if tableName(o) == table {
-			words(expr, out)
+			maps.Copy(out, names)
 		}
 		return
 	}
-	names := map[string]bool{}
-	words(expr, names)
 	list := "expressions"
 	if o.Kind == kindGroupBy {
 		list = "keys"
 	}
 	value, _ := o.Attr(list)
 	exprs := explain.Exprs(value)
-	outputs := outputNames(o)
-	for _, below := range p.flow.producers(o) {
-		if len(outputs) == 0 || len(exprs) == 0 {
-			p.bases(below, expr, table, out, depth-1)
-			continue
-		}
+	if outputs := outputNames(o); len(outputs) > 0 && len(exprs) > 0 {
+		below := map[string]bool{}
 		for i, name := range outputs {
 			if i < len(exprs) && names[strings.ToLower(name)] {
-				p.bases(below, exprs[i].Text, table, out, depth-1)
+				words(exprs[i].Text, below)
 			}
 		}
+		names = below
+	}
+	for _, from := range p.flow.producers(o) {
+		p.bases(from, names, table, out, depth-1)
 	}
 }
 
