@@ -26,6 +26,8 @@ type ExplainConfig struct {
 	BreakerFailures uint32
 	BreakerPause    time.Duration
 	Witness         bool
+	// Observe is told how long each EXPLAIN took that was sent, whatever came back; may be nil.
+	Observe func(took time.Duration)
 }
 
 // Explainer sends EXPLAIN EXTENDED and reads what comes back. It is safe for concurrent use.
@@ -130,6 +132,9 @@ func (e *Explainer) Explain(ctx context.Context, t Target, sql string) (Explaine
 		})
 	}
 	out.Took = time.Since(start)
+	if e.cfg.Observe != nil && !errors.Is(err, ErrBusy) {
+		e.cfg.Observe(out.Took)
+	}
 	if err != nil {
 		return out, fmt.Errorf("explain: %w", err)
 	}
@@ -171,6 +176,9 @@ func (e *Explainer) Close() { e.pool.close() }
 
 // Open reports whether the breaker keeps EXPLAIN from being sent now.
 func (e *Explainer) Open() bool { return e.breaker.State() == gobreaker.StateOpen }
+
+// Breaker is its state: closed, half-open or open.
+func (e *Explainer) Breaker() string { return e.breaker.State().String() }
 
 // planText joins the rows of an EXPLAIN: one column, a line a row.
 func planText(res client.Result) string {

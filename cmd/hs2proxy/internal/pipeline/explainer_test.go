@@ -26,7 +26,7 @@ func TestExplainInTheClientsSession(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	req := h.requests()[0]
-	want := map[string]string{"x": "1", keyExplainUser: "false", keyLogLevel: "VERBOSE"}
+	want := map[string]string{"x": "1", client.AsyncCompile: "true", keyExplainUser: "false", keyLogLevel: "VERBOSE"}
 	if req.Statement != "EXPLAIN EXTENDED SELECT 1" || !maps.Equal(req.ConfOverlay, want) {
 		t.Errorf("sent %q with %v", req.Statement, req.ConfOverlay)
 	}
@@ -42,7 +42,7 @@ func TestExplainWithoutWitness(t *testing.T) {
 	if err != nil || got.Log != nil {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if o := h.requests()[0].ConfOverlay; !maps.Equal(o, map[string]string{keyExplainUser: "false"}) {
+	if o := h.requests()[0].ConfOverlay; !maps.Equal(o, map[string]string{client.AsyncCompile: "true", keyExplainUser: "false"}) {
 		t.Errorf("overlay %v", o)
 	}
 }
@@ -53,10 +53,11 @@ func TestOverlayStepsDown(t *testing.T) {
 		want      map[string]string
 		sent      int // statements for two EXPLAINs
 	}{
-		"nothing":      {nil, map[string]string{keyExplainUser: "false", keyLogLevel: "VERBOSE"}, 2},
-		"log level":    {[]string{keyLogLevel}, map[string]string{keyExplainUser: "false"}, 3},
-		"explain user": {[]string{keyExplainUser}, map[string]string{keyLogLevel: "VERBOSE"}, 3},
-		"both":         {[]string{keyLogLevel, keyExplainUser}, map[string]string{}, 4},
+		"nothing":       {nil, map[string]string{client.AsyncCompile: "true", keyExplainUser: "false", keyLogLevel: "VERBOSE"}, 2},
+		"log level":     {[]string{keyLogLevel}, map[string]string{client.AsyncCompile: "true", keyExplainUser: "false"}, 3},
+		"explain user":  {[]string{keyExplainUser}, map[string]string{client.AsyncCompile: "true", keyLogLevel: "VERBOSE"}, 3},
+		"async compile": {[]string{client.AsyncCompile}, map[string]string{keyExplainUser: "false", keyLogLevel: "VERBOSE"}, 3},
+		"all":           {[]string{keyLogLevel, keyExplainUser, client.AsyncCompile}, map[string]string{}, 5},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

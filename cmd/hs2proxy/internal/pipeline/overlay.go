@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
@@ -19,24 +20,30 @@ const (
 // and hive.conf.restricted.list may forbid either. What was refused once is not sent again.
 func (e *Explainer) explainIn(ctx context.Context, c *client.Conn, h client.Handle, sent map[string]string, statement string) (client.Result, error) {
 	for {
-		overlay := withoutRedacted(sent)
-		user, log := e.allowed(keyExplainUser), e.cfg.Witness && e.allowed(keyLogLevel)
-		if user {
-			overlay[keyExplainUser] = "false"
+		overlay, ours := withoutRedacted(sent), e.overlay()
+		for _, k := range ours {
+			overlay[k.key] = k.value
 		}
-		if log {
-			overlay[keyLogLevel] = "VERBOSE"
-		}
+		_, log := overlay[keyLogLevel]
 		res, err := c.Run(ctx, h, statement, overlay, log)
-		switch {
-		case log && overlayRefused(err, keyLogLevel):
-			e.forbid(keyLogLevel)
-		case user && overlayRefused(err, keyExplainUser):
-			e.forbid(keyExplainUser)
-		default:
+		refused := slices.IndexFunc(ours, func(k overlayKey) bool { return overlayRefused(err, k.key) })
+		if refused < 0 {
 			return res, err
 		}
+		e.forbid(ours[refused].key)
 	}
+}
+
+type overlayKey struct{ key, value string }
+
+// overlay are the keys of ours that this server takes. Asynchronous compilation lets a compilation that takes too long be
+// cancelled, since HiveServer2 otherwise answers ExecuteStatement only after it.
+func (e *Explainer) overlay() []overlayKey {
+	keys := []overlayKey{{client.AsyncCompile, "true"}, {keyExplainUser, "false"}}
+	if e.cfg.Witness {
+		keys = append(keys, overlayKey{keyLogLevel, "VERBOSE"})
+	}
+	return slices.DeleteFunc(keys, func(k overlayKey) bool { return !e.allowed(k.key) })
 }
 
 func (e *Explainer) allowed(key string) bool {

@@ -71,6 +71,9 @@ func (w *Writer) Add(r Record) {
 	}
 }
 
+// Waiting is how many records are queued.
+func (w *Writer) Waiting() int { return len(w.backlog) }
+
 // Stop writes what is queued until ctx ends, then gives up. It returns how many records were left, which are counted as
 // dropped. Nothing may be added any more.
 func (w *Writer) Stop(ctx context.Context) int {
