@@ -6,6 +6,8 @@
 // and elsewhere the next Start in the same folder ends what was left over.
 //
 // All its sessions share one Tez, which runs one query at a time; statements without tasks (DDL, EXPLAIN) do not wait.
+// A cancelled query ends at once for its client, but a task of it that already runs does so to its end, and the next
+// query waits for it.
 //
 // What such a server cannot do: ACID tables and locks (hive.support.concurrency), Kerberos, and running tasks under
 // LLAP. Plans as under LLAP work: SET hive.execution.mode=llap, hive.llap.execution.mode=all and, for a cluster of a
