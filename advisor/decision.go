@@ -46,6 +46,8 @@ type Verdict struct {
 	Simulated Strategy `json:"simulated"`
 	// Expected is Select on the best-known true numbers; empty when nothing better than the plan's numbers is known.
 	Expected Strategy `json:"expected,omitempty"`
+	// Growth is the true rows over the planner's rows by table that Expected rests on; nil with an empty Expected.
+	Growth map[string]float64 `json:"growth,omitempty"`
 	// Agrees: planned equals simulated, big table included where both stream one.
 	Agrees bool `json:"agrees"`
 }

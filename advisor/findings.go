@@ -9,6 +9,8 @@ import (
 const (
 	// StrategyUnexplained: the simulation does not arrive at what Hive planned.
 	StrategyUnexplained FindingKind = "strategy_unexplained"
+	// StaleStatistics: with the rows that were really written the rules would choose another strategy.
+	StaleStatistics FindingKind = "stale_statistics"
 	// MissingStatistics: an input of a join was estimated without full statistics.
 	MissingStatistics FindingKind = "missing_statistics"
 	// MergeJoinLargeSmall: a merge join sorts both sides although one of them could be hashed.
@@ -33,6 +35,7 @@ func Findings(verdicts []JoinVerdict, s Settings) []Finding {
 			continue
 		}
 		f.unexplained(v)
+		f.stale(v)
 		f.crossProduct(v)
 		f.fullOuter(v)
 		f.mergeJoin(v)

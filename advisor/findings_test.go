@@ -205,6 +205,14 @@ func TestExpect(t *testing.T) {
 	if v.Join.Inputs[1].Rows != 1000 {
 		t.Error("the judged join must stay as it is")
 	}
+	stale := find(t, Findings([]JoinVerdict{v}, s), StaleStatistics)
+	if stale.Severity != High || !strings.Contains(stale.Summary, "d.customers holds 100 times the rows Hive counts: Hive planned a map join, with the true numbers the rules give a merge join") ||
+		!strings.HasPrefix(stale.Advice, "ANALYZE TABLE `d`.`customers` COMPUTE STATISTICS;") {
+		t.Errorf("finding %+v", stale)
+	}
+	if v.Expect(map[string]float64{"d.customers": 1.01}, s); slices.Contains(kinds(Findings([]JoinVerdict{v}, s)), StaleStatistics) {
+		t.Error("a growth that changes nothing is a finding")
+	}
 }
 
 func TestParseWitness(t *testing.T) {

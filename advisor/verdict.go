@@ -26,8 +26,15 @@ func (v *JoinVerdict) Expect(factors map[string]float64, s Settings) bool {
 	if !changed {
 		return false
 	}
-	got, _ := Choose(&resized, &s)
-	v.Verdict.Expected = got
+	v.Verdict.Expected, _ = Choose(&resized, &s)
+	v.Verdict.Growth = map[string]float64{}
+	for i := range v.Join.Inputs {
+		for _, table := range v.Join.Inputs[i].Tables {
+			if f, ok := factors[table]; ok && f > 0 && f != 1 {
+				v.Verdict.Growth[table] = f
+			}
+		}
+	}
 	return true
 }
 

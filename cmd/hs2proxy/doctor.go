@@ -168,7 +168,7 @@ func (d *doctor) database(ctx context.Context) {
 		if !c.OK {
 			err = errors.New(c.Detail)
 		}
-		d.print(check{name: "database: " + c.Name, detail: c.Detail, err: err, mend: c.Mend})
+		d.print(check{name: c.Name, detail: c.Detail, err: err, mend: c.Mend})
 	}
 }
 

@@ -85,7 +85,10 @@ func waitForRefresh(ctx context.Context, s *store.Store, id int64) error {
 	var shown statscheck.RefreshState
 	for {
 		r, err := s.Refresh(ctx, id)
-		if err != nil {
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return fmt.Errorf("refresh %d is still %s: is a proxy running with statistics.refresh.enabled?", id, shown)
+		case err != nil:
 			return err
 		}
 		if r.State != shown && terminal(os.Stderr) {
@@ -103,10 +106,6 @@ func waitForRefresh(ctx context.Context, s *store.Store, id int64) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("refresh %d is still %s: is a proxy running with statistics.refresh.enabled?", id, r.State)
-			}
-			return ctx.Err()
 		}
 	}
 }
