@@ -6,5 +6,8 @@ import "sync/atomic"
 type Counters struct {
 	Explained, Reused, Refused, Failed, Skipped atomic.Int64
 	Recorded, RecordDropped, RecordFailed       atomic.Int64
-	Panics                                      atomic.Int64
+	// Spooled records were put on disk, Replayed ones came from there into the store, SpoolDropped ones will never (no room,
+	// or not readable). SpoolFaults counts the times the disk refused.
+	Spooled, Replayed, SpoolDropped, SpoolFaults atomic.Int64
+	Panics                                       atomic.Int64
 }

@@ -48,18 +48,22 @@ type Writer struct {
 	stop    chan struct{}
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	left    int // records not written when it ended, the one in hand among them
+	left    int // records lost when it ended, the one in hand among them
 }
 
 // StartWriter starts writing. recorded may be nil.
 func StartWriter(s Records, log zerolog.Logger, counters *Counters, recorded func(store.Observation)) *Writer {
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &Writer{
-		store: s, log: log, counters: counters, recorded: recorded,
-		backlog: make(chan Record, recordBacklog), stop: make(chan struct{}), cancel: cancel,
-	}
+	w, ctx := newWriter(s, log, counters, recorded)
 	w.wg.Go(func() { w.run(ctx) })
 	return w
+}
+
+func newWriter(s Records, log zerolog.Logger, counters *Counters, recorded func(store.Observation)) (*Writer, context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Writer{
+		store: s, log: log, counters: counters, recorded: recorded,
+		backlog: make(chan Record, recordBacklog), stop: make(chan struct{}), cancel: cancel,
+	}, ctx
 }
 
 // Add queues a record.
@@ -75,7 +79,7 @@ func (w *Writer) Add(r Record) {
 func (w *Writer) Waiting() int { return len(w.backlog) }
 
 // Stop writes what is queued until ctx ends, then gives up. It returns how many records were left, which are counted as
-// dropped. Nothing may be added any more.
+// dropped; with a spool that is what the disk refused too. Nothing may be added any more.
 func (w *Writer) Stop(ctx context.Context) int {
 	close(w.stop)
 	defer context.AfterFunc(ctx, w.cancel)()
@@ -117,22 +121,12 @@ func (w *Writer) run(ctx context.Context) {
 func (w *Writer) write(ctx context.Context, r Record) bool {
 	pause, timeouts, stop := firstBackoff, 0, w.stop
 	for {
-		err := w.once(ctx, r)
-		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && timeouts < maxTimeouts {
-			timeouts++
-			err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-		}
+		err := w.attempt(ctx, r, &timeouts)
 		switch {
 		case err == nil:
-			w.counters.Recorded.Add(1)
-			w.tell(r)
 			return true
 		case ctx.Err() != nil:
 			return false
-		case !errors.Is(err, store.ErrUnavailable):
-			w.counters.RecordFailed.Add(1)
-			w.log.Error().Err(err).Msg("Postgres refuses a record; it is left out")
-			return true
 		}
 		w.log.Warn().Err(err).Dur("retry_in", pause).Int("waiting", len(w.backlog)).
 			Msg("Postgres is away; observations wait")
@@ -147,6 +141,28 @@ func (w *Writer) write(ctx context.Context, r Record) bool {
 		if pause = min(2*pause, longestPause); stop == nil {
 			pause = firstBackoff
 		}
+	}
+}
+
+// attempt tries once. Nil: the record is in, or refused for what it holds. An error: it may go in later. timeouts counts
+// those of this record in a row.
+func (w *Writer) attempt(ctx context.Context, r Record, timeouts *int) error {
+	err := w.once(ctx, r)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && *timeouts < maxTimeouts {
+		*timeouts++
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	switch {
+	case err == nil:
+		w.counters.Recorded.Add(1)
+		w.tell(r)
+		return nil
+	case ctx.Err() != nil, errors.Is(err, store.ErrUnavailable):
+		return err
+	default:
+		w.counters.RecordFailed.Add(1)
+		w.log.Error().Err(err).Msg("Postgres refuses a record; it is left out")
+		return nil
 	}
 }
 

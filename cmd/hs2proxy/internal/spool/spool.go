@@ -1,0 +1,129 @@
+package spool
+
+import (
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+)
+
+// Options say where a Spool is and what it may hold.
+type Options struct {
+	// Dir is made, for this user alone, where it is missing.
+	Dir string
+	// Limit bounds the segments together, in bytes; at least MinLimit.
+	Limit int64
+	// KeepLiterals writes statements as sent, like the store's option.
+	KeepLiterals bool
+	Log          zerolog.Logger
+	// Counters counts what was lost.
+	Counters *pipeline.Counters
+}
+
+// Spool is a Log of records, with its words in the log and its losses in the counters. It is a pipeline.Spool.
+type Spool struct {
+	o        Options
+	log      *Log
+	reported Lost
+	// full: that records are dropped has been said since the spool was last empty.
+	full bool
+}
+
+var _ pipeline.Spool = (*Spool)(nil)
+
+// Open takes the folder for this process. What an earlier one left in it is there.
+func Open(o Options) (*Spool, error) {
+	l, err := OpenLog(o.Dir, o.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	s := &Spool{o: o, log: l}
+	lost := l.Lost()
+	s.reported.Torn = lost.Torn
+	if lost.Torn > 0 {
+		o.Log.Warn().Int64("bytes", lost.Torn).Msg("the end of the spool was torn by a crash and is cut")
+	}
+	if n := l.Len(); n > 0 {
+		o.Log.Info().Int64("records", n).Int64("bytes", l.Bytes()).Msg("the spool holds records of an earlier run; they are replayed")
+	}
+	return s, nil
+}
+
+// Append implements pipeline.Spool.
+func (s *Spool) Append(records []pipeline.Record) ([]uint64, error) {
+	encoded := make([][]byte, len(records))
+	for i, r := range records {
+		b, err := encode(r, s.o.KeepLiterals)
+		if err != nil {
+			s.o.Log.Error().Err(err).Msg("a record cannot be spooled; it is left out")
+		}
+		encoded[i] = b // an empty one is no record to the log
+	}
+	numbers, err := s.log.Append(encoded)
+	for i, n := range numbers {
+		switch {
+		case n != 0:
+		case len(encoded[i]) == 0:
+			s.o.Counters.RecordFailed.Add(1)
+		default:
+			s.o.Counters.SpoolDropped.Add(1)
+			s.o.Log.Warn().Int("bytes", len(encoded[i])).Msg("a record is too long for the spool; it is left out")
+		}
+	}
+	s.report()
+	return numbers, err
+}
+
+// Front implements pipeline.Spool.
+func (s *Spool) Front() (uint64, pipeline.Record, error) {
+	defer s.report()
+	for {
+		number, b, err := s.log.Front()
+		if number == 0 || err != nil {
+			return 0, pipeline.Record{}, err
+		}
+		r, err := decode(b)
+		if err == nil {
+			return number, r, nil
+		}
+		s.o.Counters.SpoolDropped.Add(1)
+		s.o.Log.Error().Err(err).Msg("a spooled record cannot be read; it is left out")
+		if err := s.log.Pop(number); err != nil {
+			return 0, pipeline.Record{}, err
+		}
+	}
+}
+
+// Pop implements pipeline.Spool.
+func (s *Spool) Pop(number uint64) error {
+	err := s.log.Pop(number)
+	if s.log.Len() == 0 {
+		s.full = false
+	}
+	return err
+}
+
+// Len is how many records wait. It may be called at any time.
+func (s *Spool) Len() int64 { return s.log.Len() }
+
+// Bytes is what they take on disk. It may be called at any time.
+func (s *Spool) Bytes() int64 { return s.log.Bytes() }
+
+// Close gives the folder back.
+func (s *Spool) Close() error { return s.log.Close() }
+
+// report counts what was lost since the last call.
+func (s *Spool) report() {
+	lost := s.log.Lost()
+	dropped, damaged := lost.Dropped-s.reported.Dropped, lost.Damaged-s.reported.Damaged
+	s.reported = lost
+	s.o.Counters.SpoolDropped.Add(int64(dropped + damaged)) //nolint:gosec // far below 2^63
+	if damaged > 0 {
+		s.o.Log.Error().Uint64("records", damaged).Msg("a part of the spool cannot be read; its records are left out")
+	}
+	if dropped > 0 && !s.full {
+		s.full = true
+		s.o.Log.Warn().Uint64("records", dropped).Int64("limit", s.o.Limit).Msg("the spool is full; the oldest records are dropped and counted")
+	}
+}
