@@ -80,7 +80,8 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 		out.Error = fmt.Sprintf("the plan could not be read: %v", err)
 		return out, nil
 	}
-	a.judge(ctx, out, plan, text.Log, a.settings(raw))
+	witness := advisor.ParseWitness(text.Log)
+	a.judge(ctx, out, plan, &witness, a.settings(raw, &witness))
 	return out, nil
 }
 
@@ -105,22 +106,30 @@ func (a *Analyzer) growth(ctx context.Context, stats map[string]advisor.TableSta
 	return out
 }
 
-// settings are typed, with the configured cluster where Hive names none.
-func (a *Analyzer) settings(raw map[string]string) advisor.Settings {
+// settings are typed, with the LLAP cluster where they name none: the one the planner found in its registry, else the
+// configured one.
+func (a *Analyzer) settings(raw map[string]string, witness *advisor.Witness) advisor.Settings {
 	s := advisor.NewSettings(raw)
-	if a.LLAPNodes > 0 && s.Nodes == 0 {
-		s = s.WithCluster(int64(a.LLAPNodes), s.DaemonExecutors)
+	if s.Nodes > 0 {
+		return s
+	}
+	for _, j := range witness.Joins {
+		if j.Nodes > 0 && j.Executors > 0 {
+			return s.WithCluster(j.Nodes, j.Executors)
+		}
+	}
+	if a.LLAPNodes > 0 {
+		return s.WithCluster(int64(a.LLAPNodes), s.DaemonExecutors)
 	}
 	return s
 }
 
-func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain.Plan, log []string, settings advisor.Settings) {
+func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain.Plan, witness *advisor.Witness, settings advisor.Settings) {
 	joins := advisor.Joins(plan)
 	out.Tables = tablesOf(plan)
 	out.Usage = usageOf(plan, joins)
 	stats := a.statistics(ctx, out.Tables, joins)
 	advisor.EnrichFor(joins, stats, &settings)
-	witness := advisor.ParseWitness(log)
 	witness.Attach(joins)
 	growth := a.growth(ctx, stats)
 	for _, j := range joins {
@@ -135,9 +144,14 @@ func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain
 func (a *Analyzer) statistics(ctx context.Context, tables []string, joins []advisor.Join) map[string]advisor.TableStats {
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
+	needed := map[string][]string{}
+	for _, n := range advisor.Needed(joins) {
+		needed[n.Table] = n.Columns
+	}
 	stats := map[string]advisor.TableStats{}
 	for _, table := range tables {
-		s, err := a.Tables.Get(ctx, table, columnsOf(joins, table))
+		// Join columns first: the number of columns read of a table is bounded.
+		s, err := a.Tables.Get(ctx, table, append(columnsOf(joins, table), needed[table]...))
 		switch {
 		case err == nil:
 			stats[table] = s

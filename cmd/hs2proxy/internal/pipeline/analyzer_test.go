@@ -176,13 +176,22 @@ func TestAnalyzeExpectsWhatWasWritten(t *testing.T) {
 }
 
 func TestAnalyzerSettings(t *testing.T) {
-	a := &Analyzer{LLAPNodes: 7}
-	if s := a.settings(nil); s.Nodes != 7 {
-		t.Errorf("%d nodes", s.Nodes)
-	}
-	a.LLAPNodes = 0
-	if s := a.settings(nil); s.Nodes != 0 {
-		t.Errorf("%d nodes out of nothing", s.Nodes)
+	registry := &advisor.Witness{Joins: []advisor.WitnessJoin{{}, {Nodes: 40, Executors: 3}}}
+	for name, test := range map[string]struct {
+		configured int
+		raw        map[string]string
+		witness    *advisor.Witness
+		want       int64
+	}{
+		"nothing":           {0, nil, &advisor.Witness{}, 0},
+		"configured":        {7, nil, &advisor.Witness{}, 7},
+		"planner saw more":  {7, nil, registry, 40},
+		"hosts in settings": {7, map[string]string{"hive.llap.daemon.service.hosts": "a,b"}, registry, 2},
+	} {
+		a := &Analyzer{LLAPNodes: test.configured}
+		if s := a.settings(test.raw, test.witness); s.Nodes != test.want {
+			t.Errorf("%s: %d nodes, want %d", name, s.Nodes, test.want)
+		}
 	}
 }
 
