@@ -98,7 +98,7 @@ func (d *demo) start(ctx context.Context) error {
 // looks for stale ones every five.
 func demoConfig(hive, dsn string) config.Config {
 	cfg := config.Default()
-	cfg.Listen = "127.0.0.1:0"
+	cfg.Listen, cfg.Admin.Listen = "127.0.0.1:0", ""
 	cfg.Upstream.Name, cfg.Upstream.Address = "demo", hive
 	cfg.Explain.Rate = 50
 	cfg.Database.URL = dsn

@@ -19,14 +19,15 @@ import (
 
 // cli is the command line; one field, and one file, per subcommand.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Relay clients to HiveServer2, explain their joins, watch statistics. How it runs in production."`
-	Demo    demoCmd    `cmd:"" help:"Show the main job on this machine: Postgres, a real HiveServer2, the proxy, joins, a refresh, the reports."`
-	Doctor  doctorCmd  `cmd:"" help:"Check upstream, credentials, database and permissions, one line each, with the mend."`
-	Explain explainCmd `cmd:"" help:"Explain one query on the upstream: its joins, why, and what to do."`
-	Report  reportCmd  `cmd:"" help:"Print a report as a table, CSV or JSON; without a name, list the reports."`
-	Refresh refreshCmd `cmd:"" help:"Ask a running proxy to refresh a table's statistics."`
-	Migrate migrateCmd `cmd:"" help:"Bring the Postgres schema up to date."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" help:"Relay clients to HiveServer2, explain their joins, watch statistics. How it runs in production."`
+	Demo     demoCmd     `cmd:"" help:"Show the main job on this machine: Postgres, a real HiveServer2, the proxy, joins, a refresh, the reports."`
+	Doctor   doctorCmd   `cmd:"" help:"Check upstream, credentials, database and permissions, one line each, with the mend."`
+	Explain  explainCmd  `cmd:"" help:"Explain one query on the upstream: its joins, why, and what to do."`
+	Report   reportCmd   `cmd:"" help:"Print a report as a table, CSV or JSON; without a name, list the reports."`
+	Refresh  refreshCmd  `cmd:"" help:"Ask a running proxy to refresh a table's statistics."`
+	Sessions sessionsCmd `cmd:"" help:"List the live sessions of a running proxy, or end one."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring the Postgres schema up to date."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 // exitError carries an exit status other than 1.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/version"
 )
 
 type serveCmd struct {
@@ -41,7 +42,7 @@ func (c serveCmd) Run(ctx context.Context) error {
 	if err := a.Start(ctx); err != nil {
 		return err
 	}
-	log.Info().Str("version", version()).Msg("started")
+	log.Info().Str("version", version.String()).Msg("started")
 	select {
 	case <-ctx.Done():
 		log.Info().Dur("timeout", cfg.Relay.DrainTimeout).Msg("stopping: no new connections; running ones may finish")

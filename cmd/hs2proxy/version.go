@@ -3,39 +3,14 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"strings"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/version"
 )
 
 type versionCmd struct{}
 
 // Run prints one line, from the build's own record.
 func (versionCmd) Run() error {
-	_, err := fmt.Println("hs2proxy", version(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	_, err := fmt.Println("hs2proxy", version.String(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return err
-}
-
-// version is the module's version, or the commit it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := strings.Trim(info.Main.Version, "()")
-	var revision, dirty string
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
-		}
-	}
-	if v == "devel" || v == "" {
-		v = "devel"
-		if len(revision) >= 12 {
-			v += "-" + revision[:12] + dirty
-		}
-	}
-	return v
 }

@@ -19,6 +19,7 @@ type Config struct {
 	Stats     Statistics `koanf:"statistics"`
 	Retention Retention  `koanf:"retention"`
 	Log       Log        `koanf:"log"`
+	Admin     Admin      `koanf:"admin"`
 }
 
 // Upstream is the HiveServer2 behind the proxy.
@@ -82,6 +83,10 @@ type Database struct {
 	Migrate bool `koanf:"migrate"`
 	// KeepLiterals stores statements as sent; by default literals are replaced by ? and only the proxy's memory knows them.
 	KeepLiterals bool `koanf:"keep_literals"`
+	// SpoolDir is where records wait on disk while Postgres is away, in up to SpoolLimit bytes. Empty: some thousand wait in
+	// memory. Each proxy needs a folder of its own.
+	SpoolDir   string `koanf:"spool_dir"`
+	SpoolLimit int64  `koanf:"spool_limit"`
 }
 
 // Statistics are the staleness rules and the refreshes.
@@ -121,6 +126,15 @@ type Log struct {
 	Format string `koanf:"format"`
 }
 
+// Admin is the port for operators and monitoring: health, metrics, live sessions, profiles.
+type Admin struct {
+	// Listen is host:port; empty turns the port off. Beyond a loopback address it needs TokenFile.
+	Listen string `koanf:"listen"`
+	// TokenFile holds what every request must send as "Authorization: Bearer …", read once at the start into Token.
+	TokenFile string `koanf:"token_file"`
+	Token     string `koanf:"-"`
+}
+
 // Default is the configuration before any file or variable.
 func Default() Config {
 	const day = 24 * time.Hour
@@ -133,7 +147,7 @@ func Default() Config {
 			Enabled: true, Timeout: 30 * time.Second, Concurrency: 2, Rate: 5, MaxAge: 6 * time.Hour,
 			BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
 		},
-		Database: Database{Migrate: true},
+		Database: Database{Migrate: true, SpoolLimit: 1 << 30},
 		Stats: Statistics{
 			Enabled: true, MaxAge: 10 * time.Minute,
 			Thresholds: statscheck.DefaultThresholds(),
@@ -141,5 +155,6 @@ func Default() Config {
 		},
 		Retention: Retention{Statements: 30 * day, Plans: 180 * day, Stats: 90 * day, Every: time.Hour},
 		Log:       Log{Level: "info", Format: "json"},
+		Admin:     Admin{Listen: "127.0.0.1:10010"},
 	}
 }

@@ -27,7 +27,7 @@ func TestExampleIsTheDefaultAndValid(t *testing.T) {
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Explain != Default().Explain || cfg.Relay != Default().Relay || cfg.Retention != Default().Retention {
+	if cfg.Explain != Default().Explain || cfg.Relay != Default().Relay || cfg.Retention != Default().Retention || cfg.Database != Default().Database {
 		t.Errorf("the example's values are not the defaults it says they are:\n%+v\n%+v", cfg, Default())
 	}
 	if len(cfg.Stats.Refresh.Schedules) == 0 {
@@ -94,18 +94,22 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestValidateNamesTheField(t *testing.T) {
 	for field, change := range map[string]func(*Config){
-		"listen":                          func(c *Config) { c.Listen = "10000" },
-		"upstream.address":                func(c *Config) { c.Upstream.Address = "hive" },
-		"upstream.name":                   func(c *Config) { c.Upstream.Name = "" },
-		"relay.call_limit":                func(c *Config) { c.Relay.CallLimit = 1<<31 + 1 },
-		"relay.reply_limit":               func(c *Config) { c.Relay.ReplyLimit = 0 },
-		"relay.copy_limit":                func(c *Config) { c.Relay.CopyLimit = 1 },
-		"relay.queue_size":                func(c *Config) { c.Relay.QueueSize = 0 },
-		"service.auth":                    func(c *Config) { c.Service.Auth = "KERBEROS" },
-		"service.password_file":           func(c *Config) { c.Service.Auth = "LDAP" },
-		"explain.rate":                    func(c *Config) { c.Explain.Rate = 0 },
-		"explain.timeout":                 func(c *Config) { c.Explain.Timeout = 0 },
-		"database.url":                    func(c *Config) { c.Database.URL = "mysql://u:secret@h/d" },
+		"listen":                func(c *Config) { c.Listen = "10000" },
+		"upstream.address":      func(c *Config) { c.Upstream.Address = "hive" },
+		"upstream.name":         func(c *Config) { c.Upstream.Name = "" },
+		"relay.call_limit":      func(c *Config) { c.Relay.CallLimit = 1<<31 + 1 },
+		"relay.reply_limit":     func(c *Config) { c.Relay.ReplyLimit = 0 },
+		"relay.copy_limit":      func(c *Config) { c.Relay.CopyLimit = 1 },
+		"relay.queue_size":      func(c *Config) { c.Relay.QueueSize = 0 },
+		"service.auth":          func(c *Config) { c.Service.Auth = "KERBEROS" },
+		"service.password_file": func(c *Config) { c.Service.Auth = "LDAP" },
+		"explain.rate":          func(c *Config) { c.Explain.Rate = 0 },
+		"explain.timeout":       func(c *Config) { c.Explain.Timeout = 0 },
+		"database.url":          func(c *Config) { c.Database.URL = "mysql://u:secret@h/d" },
+		"database.spool_dir":    func(c *Config) { c.Database.SpoolDir = "/var/lib/hs2proxy/spool" },
+		"database.spool_limit": func(c *Config) {
+			c.Database.URL, c.Database.SpoolDir, c.Database.SpoolLimit = "postgres://h/d", "spool", 1<<20-1
+		},
 		"statistics.thresholds.watch":     func(c *Config) { c.Stats.Thresholds.Watch = 0 },
 		"statistics.thresholds.tables[0]": func(c *Config) { c.Stats.Thresholds.Tables = []statscheck.TableThresholds{{Pattern: "orders"}} },
 		"statistics.enabled":              func(c *Config) { c.Stats.Enabled = false; c.Stats.Refresh.Enabled = true },

@@ -17,7 +17,7 @@ import (
 // HS2PROXY_UPSTREAM__ADDRESS is upstream.address.
 const EnvPrefix = "HS2PROXY_"
 
-// Load reads the YAML file (none when path is empty), then the environment over it, and the password file.
+// Load reads the YAML file (none when path is empty), then the environment over it, and the files of secrets it names.
 // The result is not validated: flags may still change it.
 func Load(path string, environ []string) (Config, error) {
 	// The delimiter is not a dot: table and setting names, which are keys too, hold dots.
@@ -44,14 +44,23 @@ func Load(path string, environ []string) (Config, error) {
 	if err != nil {
 		return cfg, fmt.Errorf("configuration %s: %w", path, plain(err))
 	}
-	if cfg.Service.PasswordFile != "" {
-		b, err := os.ReadFile(cfg.Service.PasswordFile)
-		if err != nil {
-			return cfg, fmt.Errorf("service.password_file: %w", err)
-		}
-		cfg.Service.Password = strings.TrimRight(string(b), "\r\n")
+	if err := secret("service.password_file", cfg.Service.PasswordFile, &cfg.Service.Password); err != nil {
+		return cfg, err
 	}
-	return cfg, nil
+	return cfg, secret("admin.token_file", cfg.Admin.TokenFile, &cfg.Admin.Token)
+}
+
+// secret reads a file without its last line end, where one is named.
+func secret(field, path string, into *string) error {
+	if path == "" {
+		return nil
+	}
+	b, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	*into = strings.TrimRight(string(b), "\r\n")
+	return nil
 }
 
 // plain takes mapstructure's multi-line message apart into one line.

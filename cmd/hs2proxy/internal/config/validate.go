@@ -42,6 +42,10 @@ func (c Config) Validate() error {
 	v.check(c.Explain.BreakerFailures >= 1, "explain.breaker_failures", c.Explain.BreakerFailures, "at least 1")
 	v.positive("explain.breaker_pause", c.Explain.BreakerPause)
 	v.database(c.Database.URL)
+	if c.Database.SpoolDir != "" {
+		v.check(c.Database.URL != "", "database.url", c.Database.URL, "a Postgres URL, since database.spool_dir is given")
+		v.check(c.Database.SpoolLimit >= 1<<20, "database.spool_limit", c.Database.SpoolLimit, "bytes, at least 1048576")
+	}
 	v.statistics(c)
 	v.positive("retention.statements", c.Retention.Statements)
 	v.positive("retention.plans", c.Retention.Plans)
@@ -50,6 +54,7 @@ func (c Config) Validate() error {
 	_, err := zerolog.ParseLevel(c.Log.Level)
 	v.check(err == nil && c.Log.Level != "", "log.level", c.Log.Level, "debug, info, warn or error")
 	v.oneOf("log.format", c.Log.Format, "json", "console")
+	v.admin(c.Admin)
 	return errors.Join(v.errs...)
 }
 
@@ -84,6 +89,34 @@ func (v *validator) oneOf(field, value string, allowed ...string) {
 func (v *validator) address(field, value string, emptyHost bool) {
 	host, port, err := net.SplitHostPort(value)
 	v.check(err == nil && port != "" && (host != "" || emptyHost), field, value, "host:port, such as \"hive.example.com:10000\"")
+}
+
+// minToken is the least length of the admin port's token, in bytes.
+const minToken = 16
+
+func (v *validator) admin(a Admin) {
+	if a.Listen == "" {
+		return
+	}
+	v.address("admin.listen", a.Listen, true)
+	if a.TokenFile != "" || a.Token != "" {
+		// The value is a secret: it is not repeated.
+		v.check(len(a.Token) >= minToken, "admin.token_file", a.TokenFile, fmt.Sprintf("a file with a token of at least %d characters", minToken))
+		return
+	}
+	v.check(a.Loopback(), "admin.token_file", "", fmt.Sprintf("a file with a token, since others than this machine reach admin.listen %q", a.Listen))
+}
+
+// Loopback reports whether only this machine reaches the port. An empty host is every interface.
+func (a Admin) Loopback() bool {
+	host, _, err := net.SplitHostPort(a.Listen)
+	return err == nil && LoopbackHost(host)
+}
+
+// LoopbackHost reports whether a host, without a port, is this machine's name for itself or a loopback address.
+func LoopbackHost(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 func (v *validator) database(raw string) {

@@ -42,7 +42,7 @@ func startUpstream(t *testing.T, auth localhive.Auth) *proxied {
 		}
 	})
 	cfg := config.Default()
-	cfg.Listen = "127.0.0.1:0"
+	cfg.Listen, cfg.Admin.Listen = "127.0.0.1:0", ""
 	cfg.Upstream.Address = hive.Address()
 	cfg.Service.Auth = string(auth)
 	cfg.Explain.Rate = 100

@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// family is one metric: how it is called and how it is read. read emits one value for each combination of labels.
+type family struct {
+	name, help string
+	kind       prometheus.ValueType
+	labels     []string
+	read       func(r *reading, emit func(value float64, labels ...string))
+}
+
+// reading is the source at one moment.
+type reading struct {
+	Source
+	stats intercept.Stats
+}
+
+// collector reads families from a source.
+type collector struct {
+	source Source
+	descs  []*prometheus.Desc // of families
+}
+
+func newCollector(source Source) *collector {
+	c := &collector{source: source, descs: make([]*prometheus.Desc, len(families))}
+	for i, f := range families {
+		c.descs[i] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", f.name), f.help, f.labels, nil)
+	}
+	return c
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	r := &reading{Source: c.source, stats: c.source.Relay.Stats()}
+	for i, f := range families {
+		f.read(r, func(value float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
+		})
+	}
+}
+
+const (
+	counter = prometheus.CounterValue
+	gauge   = prometheus.GaugeValue
+)
+
+// one reads a family of a single value.
+func one[N int | int64](value func(r *reading) N) func(*reading, func(float64, ...string)) {
+	return func(r *reading, emit func(float64, ...string)) { emit(float64(value(r))) }
+}
+
+// bySide reads a family of two values, one for each side of the proxy.
+func bySide(name1, name2 string, values func(r *reading) (int64, int64)) func(*reading, func(float64, ...string)) {
+	return func(r *reading, emit func(float64, ...string)) {
+		first, second := values(r)
+		emit(float64(first), name1)
+		emit(float64(second), name2)
+	}
+}
+
+var families = []family{
+	{
+		"connections_open", "Client connections open now.", gauge, nil,
+		one(func(r *reading) int64 { return r.stats.Open }),
+	},
+	{
+		"connections_accepted_total", "Client connections accepted.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.Accepted }),
+	},
+	{
+		"connections_failed_total", "Connections that ended before their time, by the side that failed.", counter,
+		[]string{"side"},
+		bySide("client", "hiveserver2", func(r *reading) (int64, int64) { return r.stats.ClientFailures, r.stats.UpstreamFailures }),
+	},
+	{
+		"connections_blind_total", "Connections relayed without being observed, by reason.", counter,
+		[]string{"reason"},
+		func(r *reading, emit func(float64, ...string)) {
+			for _, reason := range thrift.BlindReasons() {
+				emit(float64(r.stats.Blind[reason]), reason.String())
+			}
+		},
+	},
+	{
+		"relayed_bytes_total", "Payload bytes relayed, by direction.", counter,
+		[]string{"direction"},
+		bySide("to_hiveserver2", "to_client", func(r *reading) (int64, int64) { return r.stats.BytesFromClients, r.stats.BytesFromServer }),
+	},
+	{
+		"upstream_dials_total", "Attempts to connect to HiveServer2, by outcome.", counter,
+		[]string{"outcome"},
+		bySide("ok", "failed", func(r *reading) (int64, int64) {
+			return r.stats.Dials - r.stats.FailedDials, r.stats.FailedDials
+		}),
+	},
+	{
+		"logins_refused_total", "Logins that HiveServer2 refused.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.RefusedLogins }),
+	},
+	{
+		"decode_failures_total", "Watched messages whose content could not be read; their bytes went on.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.DecodeFailures }),
+	},
+	{
+		"calls_total", "Calls of clients, by method.", counter,
+		[]string{"method"},
+		func(r *reading, emit func(float64, ...string)) {
+			for _, c := range r.stats.Calls {
+				emit(float64(c.Calls), c.Method.String())
+			}
+		},
+	},
+	{
+		"replies_total", "Replies of HiveServer2, by method and by what they say.", counter,
+		[]string{"method", "outcome"},
+		func(r *reading, emit func(float64, ...string)) {
+			for _, c := range r.stats.Calls {
+				for outcome, n := range c.Outcomes {
+					emit(float64(n), c.Method.String(), outcome.String())
+				}
+			}
+		},
+	},
+	{
+		"sessions", "Sessions followed now.", gauge, nil,
+		one(func(r *reading) int { return r.stats.Tracker.Sessions }),
+	},
+	{
+		"statements_running", "Statements followed now, without an outcome yet.", gauge, nil,
+		one(func(r *reading) int { return r.stats.Tracker.Statements }),
+	},
+	{
+		"sessions_forgotten_total", "Sessions given up because too many were followed.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.Tracker.ForgottenSessions }),
+	},
+	{
+		"statements_forgotten_total", "Running statements given up because too many were followed.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.Tracker.ForgottenStatements }),
+	},
+	{
+		"events_dropped_total", "Observations that found the queue full.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.Tracker.DroppedEvents }),
+	},
+	{
+		"queue_length", "Observations that wait for the pipeline.", gauge, nil,
+		one(func(r *reading) int { return r.QueueLength() }),
+	},
+	{
+		"analyses_total", "Statements that could be explained, by what came of it.", counter,
+		[]string{"outcome"},
+		func(r *reading, emit func(float64, ...string)) {
+			c := r.Counters
+			emit(float64(c.Explained.Load()), "explained")
+			emit(float64(c.Reused.Load()), "reused")
+			emit(float64(c.Refused.Load()), "refused")
+			emit(float64(c.Failed.Load()), "failed")
+			emit(float64(c.Skipped.Load()), "skipped")
+		},
+	},
+	{
+		"panics_total", "Panics of the pipeline that were isolated.", counter, nil,
+		one(func(r *reading) int64 { return r.Counters.Panics.Load() }),
+	},
+	{
+		"explain_breaker_state", "1 for the state that the breaker in front of EXPLAIN is in.", gauge,
+		[]string{"state"},
+		func(r *reading, emit func(float64, ...string)) {
+			now := r.Breaker()
+			for _, state := range []string{"closed", "half-open", "open"} {
+				value := 0.0
+				if state == now {
+					value = 1
+				}
+				emit(value, strings.ReplaceAll(state, "-", "_"))
+			}
+		},
+	},
+	{
+		"records_total", "Records for Postgres, by what became of them.", counter,
+		[]string{"outcome"},
+		func(r *reading, emit func(float64, ...string)) {
+			c := r.Counters
+			emit(float64(c.Recorded.Load()), "written")
+			emit(float64(c.RecordDropped.Load()), "dropped")
+			emit(float64(c.RecordFailed.Load()), "failed")
+		},
+	},
+	{
+		"records_waiting", "Records that wait for Postgres.", gauge, nil,
+		one(func(r *reading) int { return r.RecordsWaiting() }),
+	},
+}
+
+// label is a constant of ours as labels are written.
+func label[S ~string](s S) string { return strings.ToLower(string(s)) }

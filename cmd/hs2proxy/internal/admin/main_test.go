@@ -1,0 +1,143 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeRelay is a relay in the state a test puts it in.
+type fakeRelay struct {
+	mu        sync.Mutex
+	accepting bool
+	last      intercept.Dial
+	now       func() time.Time
+	probe     error
+	probes    int
+	stats     intercept.Stats
+	sessions  []intercept.LiveSession
+	killed    []string
+}
+
+func (f *fakeRelay) Accepting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.accepting
+}
+
+func (f *fakeRelay) LastDial() intercept.Dial {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+func (f *fakeRelay) Probe(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probes++
+	f.last = intercept.Dial{At: f.now(), Err: f.probe}
+	return f.probe
+}
+
+func (f *fakeRelay) Stats() intercept.Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
+}
+
+func (f *fakeRelay) Sessions() []intercept.LiveSession {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.sessions)
+}
+
+func (f *fakeRelay) KillSession(id string) (intercept.Killed, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sessions {
+		if s.Session.Handle.ID() != id {
+			continue
+		}
+		if s.Connection == nil {
+			return intercept.Killed{}, intercept.ErrNoConnection
+		}
+		f.killed = append(f.killed, id)
+		return intercept.Killed{Connection: *s.Connection, AlsoEnded: s.SharedWith}, nil
+	}
+	return intercept.Killed{}, intercept.ErrNoSession
+}
+
+const (
+	idleID = "01010101-0101-0101-0101-010101010101"
+	busyID = "02020202-0202-0202-0202-020202020202"
+	lostID = "03030303-0303-0303-0303-030303030303"
+)
+
+var errRefused = errors.New("connection refused")
+
+// handleOf has a secret that must never be seen.
+func handleOf(b byte) (h intercept.SessionHandle) {
+	for i := range h.GUID {
+		h.GUID[i], h.Secret[i] = b, 'S'
+	}
+	return h
+}
+
+// newFake is a relay that works, with three sessions: one idle and one busy on a shared connection, and one without a
+// connection.
+func newFake() *fakeRelay {
+	opened := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	conn := &intercept.ConnectionInfo{ID: 7, ClientAddr: "10.0.0.7:4711", OpenedAt: opened, BytesFromClient: 100, FromServer: 2000, Waiting: 1}
+	session := func(b byte, minutes int) intercept.Session {
+		return intercept.Session{
+			Handle: handleOf(b), Upstream: "prod", User: "ann", ClientAddr: "10.0.0.7:4711", Auth: "SASL PLAIN", Database: "sales",
+			Settings: map[string]string{"some.password": "hidden"}, OpenedAt: opened.Add(time.Duration(minutes) * time.Minute),
+		}
+	}
+	sql := "SELECT * FROM people WHERE name = 'Zaphod' AND age > 4242"
+	return &fakeRelay{
+		accepting: true, now: time.Now, last: intercept.Dial{At: time.Now()},
+		stats: intercept.Stats{
+			Accepted: 9, Open: 2, ClientFailures: 1, UpstreamFailures: 3, BytesFromClients: 100, BytesFromServer: 2000,
+			Dials: 5, FailedDials: 2, RefusedLogins: 4, DecodeFailures: 6, Blind: map[thrift.BlindReason]int64{thrift.BlindTLS: 8},
+			Calls: []intercept.CallStats{{
+				Method: thrift.ExecuteStatement, Calls: 12,
+				Outcomes: map[intercept.Outcome]int64{intercept.OutcomeOK: 10, intercept.OutcomeRefused: 1},
+			}},
+			Tracker: intercept.TrackerStats{Sessions: 3, Statements: 1, DroppedEvents: 11},
+		},
+		sessions: []intercept.LiveSession{
+			{Session: session(3, 5)},
+			{
+				Session: session(2, 1), Connection: conn, SharedWith: []string{idleID},
+				Running: []intercept.Statement{
+					{ID: "first", Info: hiveql.Parse("SELECT 1"), State: intercept.StateRunning, StartedAt: opened},
+					{ID: "second", SQL: sql, Info: hiveql.Parse(sql), State: intercept.StateRunning, StartedAt: opened.Add(time.Minute)},
+				},
+			},
+			{Session: session(1, 0), Connection: conn, SharedWith: []string{busyID}},
+		},
+	}
+}
+
+func sourceOf(relay Relay) Source {
+	counters := &pipeline.Counters{}
+	counters.Explained.Store(21)
+	counters.Recorded.Store(22)
+	return Source{
+		Relay: relay, Counters: counters, QueueLength: func() int { return 23 }, RecordsWaiting: func() int { return 24 },
+		Breaker: func() string { return "half-open" },
+	}
+}

@@ -1,0 +1,2 @@
+// Package version names the build, from the build's own record.
+package version
