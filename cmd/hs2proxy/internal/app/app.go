@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/admin"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept"
@@ -32,6 +33,8 @@ type App struct {
 	server   *intercept.Server
 	queue    *intercept.Queue
 	counters *pipeline.Counters
+	metrics  *admin.Metrics
+	admin    *admin.Server // nil: the port is off
 
 	service   *pipeline.Service
 	explainer *pipeline.Explainer
@@ -43,6 +46,7 @@ type App struct {
 	refresher *refresher
 	replanner *pipeline.Replanner
 
+	ready      chan struct{} // closed when Postgres has the schema
 	background sync.WaitGroup
 	stopOthers context.CancelFunc
 	serveErr   chan error
@@ -53,7 +57,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: log, counters: &pipeline.Counters{}, serveErr: make(chan error, 1)}
+	a := &App{cfg: cfg, log: log, counters: &pipeline.Counters{}, metrics: admin.NewMetrics(), ready: make(chan struct{}), serveErr: make(chan error, 1)}
 	a.queue = intercept.NewQueue(cfg.Relay.QueueSize)
 	tracker := intercept.NewTracker(intercept.TrackerConfig{Upstream: cfg.Upstream.Name}, a.queue)
 	var err error
@@ -74,7 +78,9 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		return nil, err
 	}
 	a.service = pipeline.NewService(ClientConfig(cfg), nil)
-	a.explainer = pipeline.NewExplainer(ExplainConfig(cfg), log)
+	explain := ExplainConfig(cfg)
+	explain.Observe = a.metrics.Explained
+	a.explainer = pipeline.NewExplainer(explain, log)
 	a.facts = pipeline.NewServer(a.service, settingsMaxAge, time.Now)
 	tables := pipeline.NewTables(a.service, cfg.Stats.MaxAge, time.Now)
 	analyzer := &pipeline.Analyzer{
@@ -94,6 +100,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 				a.store.Close()
 				return nil, err
 			}
+			a.refresher.ended = a.metrics.Refreshed
 		}
 	}
 	recorderConfig := pipeline.RecorderConfig{
@@ -103,6 +110,10 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		recorderConfig.Analyzer = analyzer
 	}
 	a.recorder = pipeline.NewRecorder(recorderConfig, a.counters)
+	if err := a.newAdmin(); err != nil {
+		a.closeAll()
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -128,16 +139,15 @@ func (a *App) Start(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stopOthers = stop
 	if a.store != nil {
-		ready := make(chan struct{})
-		a.background.Go(func() { a.prepare(background, ready) })
-		a.writer = pipeline.StartWriter(gate{a.store, ready}, a.log, a.counters, a.recorded)
+		a.background.Go(func() { a.prepare(background, a.ready) })
+		a.writer = pipeline.StartWriter(gate{a.store, a.ready}, a.log, a.counters, a.recorded)
 		if a.watch != nil {
 			a.watch.Start()
 		}
 		if a.refresher != nil {
 			a.background.Go(func() {
 				select {
-				case <-ready:
+				case <-a.ready:
 					a.refresher.run(background)
 				case <-background.Done():
 				}
@@ -145,7 +155,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 		a.background.Go(func() {
 			select {
-			case <-ready:
+			case <-a.ready:
 				a.keep(background)
 			case <-background.Done():
 			}
@@ -156,6 +166,9 @@ func (a *App) Start(ctx context.Context) error {
 		err := a.server.Serve(context.WithoutCancel(ctx), l)
 		a.serveErr <- err
 	})
+	if a.admin != nil {
+		a.admin.Start(ctx)
+	}
 	a.log.Info().Stringer("listen", l.Addr()).Str("upstream", a.cfg.Upstream.Address).
 		Bool("database", a.store != nil).Bool("refresh", a.refresher != nil).Msg("listening")
 	return nil
@@ -180,8 +193,9 @@ func (a *App) Store() *store.Store { return a.store }
 func (a *App) Counters() *pipeline.Counters { return a.counters }
 
 // Shutdown stops in order: accepting, relays, queue, analyses, writes, refreshes, connections. Connections have until ctx
-// ends; what the pipeline still holds then gets a few seconds more.
+// ends; what the pipeline still holds then gets a few seconds more. The admin port answers until the end.
 func (a *App) Shutdown(ctx context.Context) error {
+	defer a.stopAdmin(ctx)
 	err := a.server.Shutdown(ctx)
 
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

@@ -60,7 +60,7 @@ func startFake(t *testing.T) *hs2test.Server {
 func start(t *testing.T, hive, dsn string, change func(*config.Config)) (*App, *logs) {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Listen = "127.0.0.1:0"
+	cfg.Listen, cfg.Admin.Listen = "127.0.0.1:0", ""
 	cfg.Upstream.Address = hive
 	cfg.Upstream.DialTimeout = 2 * time.Second
 	cfg.Explain.Timeout = 2 * time.Second

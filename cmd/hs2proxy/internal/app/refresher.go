@@ -26,10 +26,12 @@ type refresher struct {
 	worker    *statscheck.Worker
 	wake      chan struct{}
 	leases    leases
+	// ended is told of each refresh whose outcome is on record.
+	ended func(statscheck.Effect)
 }
 
 func newRefresher(cfg config.Config, s *store.Store, w *pipeline.Watch, replan statscheck.Replanner, log zerolog.Logger) (*refresher, error) {
-	r := &refresher{cfg: cfg, store: s, watch: w, log: log, wake: make(chan struct{}, 1)}
+	r := &refresher{cfg: cfg, store: s, watch: w, log: log, wake: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
 	r.leases.extend = s.ExtendRefresh
 	r.leases.log = log
 	var err error
@@ -148,6 +150,9 @@ func (r *refresher) Finish(ctx context.Context, job statscheck.Refresh) error {
 		return fmt.Errorf("record refresh %d: %w", job.ID, err)
 	}
 	r.leases.release(job.ID)
+	if job.Effect != "" {
+		r.ended(job.Effect)
+	}
 	if job.State != statscheck.RefreshDone || job.After == nil {
 		return nil
 	}
