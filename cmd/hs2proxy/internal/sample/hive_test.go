@@ -112,10 +112,10 @@ func operatorBody(rest string, indent int) string {
 func TestSampleOnHive(t *testing.T) {
 	db := fmt.Sprintf("h_sample_%d", os.Getpid())
 	admin := open(t)
+	t.Cleanup(func() { run(t, admin, Teardown(db)...) })
 	begin := time.Now()
 	run(t, admin, Setup(db)...)
 	t.Logf("Setup took %.1f s", time.Since(begin).Seconds())
-	t.Cleanup(func() { run(t, admin, Teardown(db)...) })
 
 	for _, q := range Queries(db) {
 		t.Run(q.Name, func(t *testing.T) {
