@@ -9,10 +9,10 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test race lint e2e fuzz bench golden vuln clean
+.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden vuln clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
 
 build: ## bin/hs2proxy, static
 	$(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o bin/hs2proxy ./cmd/hs2proxy
@@ -34,6 +34,9 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 e2e: ## the proxy before a real HiveServer2, with PyHive and the Hive JDBC driver
 	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 20m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/sample/...
 
+e2e-full: export HS2PROXY_E2E_FULL = 1
+e2e-full: e2e ## the same and what takes long
+
 fuzz: ## every fuzz target for FUZZTIME each
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
@@ -47,7 +50,7 @@ bench: ## every benchmark once over; carries numbers, asserts none
 golden: ## write the golden plans anew from what the parser reads now; review the diff
 	$(GO) test ./advisor/... -update
 
-vuln: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## known vulnerabilities in what we depend on
+vuln: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## known vulnerabilities in what we depend on (asks the Go vulnerability database)
 	$< ./...
 
 clean: ## what the build made here; caches stay

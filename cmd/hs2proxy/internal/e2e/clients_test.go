@@ -37,6 +37,9 @@ func upstream(t *testing.T) string {
 // Two runs against the same server must print the same bytes: otherwise a comparison with a run through the proxy
 // would mean nothing.
 func TestRealClientsPrintTheSameTwice(t *testing.T) {
+	if os.Getenv("HS2PROXY_E2E_FULL") != "1" {
+		t.Skip("set HS2PROXY_E2E_FULL=1 too: the comparison through the proxy shows the same in less time")
+	}
 	target := Target{Address: upstream(t), Database: fmt.Sprintf("h_e2e_%d", os.Getpid())}
 	for c, run := range map[client]func(context.Context, Target) ([]byte, error){pyHive: RunPyHive, jdbc: RunJDBC} {
 		t.Run(string(c), func(t *testing.T) {
