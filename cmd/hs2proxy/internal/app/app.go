@@ -12,6 +12,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/admin"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/spool"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift"
@@ -42,6 +43,7 @@ type App struct {
 	recorder  *pipeline.Recorder
 	writer    *pipeline.Writer
 	store     *store.Store
+	spool     *spool.Spool // nil: records wait in memory only
 	watch     *pipeline.Watch
 	refresher *refresher
 	replanner *pipeline.Replanner
@@ -90,6 +92,10 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Logger: log}); err != nil {
 			return nil, fmt.Errorf("database.url: %w", err)
 		}
+		if err := a.openSpool(); err != nil {
+			a.store.Close()
+			return nil, err
+		}
 		if cfg.Stats.Enabled {
 			a.watch = pipeline.NewWatch(cfg.Upstream.Name, tables, cache, a.store, cfg.Stats.Thresholds, log, a.counters, time.Now)
 			analyzer.Known = a.watch
@@ -97,6 +103,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		}
 		if cfg.Stats.Refresh.Enabled {
 			if a.refresher, err = newRefresher(cfg, a.store, a.watch, a.replanner, log); err != nil {
+				a.closeSpool()
 				a.store.Close()
 				return nil, err
 			}
@@ -140,7 +147,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.stopOthers = stop
 	if a.store != nil {
 		a.background.Go(func() { a.prepare(background, a.ready) })
-		a.writer = pipeline.StartWriter(gate{a.store, a.ready}, a.log, a.counters, a.recorded)
+		a.writer = a.startWriter(gate{a.store, a.ready})
 		if a.watch != nil {
 			a.watch.Start()
 		}
@@ -205,6 +212,9 @@ func (a *App) Shutdown(ctx context.Context) error {
 		if left := a.writer.Stop(rest); left > 0 {
 			a.log.Error().Int("records", left).Msg("Postgres did not take every record before the end")
 		}
+		if n := a.Spooled(); n > 0 {
+			a.log.Warn().Int64("records", n).Msg("Postgres has not taken the spool; the next start replays it")
+		}
 	}
 	a.stopOthers()
 	a.background.Wait()
@@ -224,6 +234,7 @@ func (a *App) Shutdown(ctx context.Context) error {
 func (a *App) closeAll() {
 	a.explainer.Close()
 	a.service.Close()
+	a.closeSpool()
 	if a.store != nil {
 		a.store.Close()
 	}

@@ -178,6 +178,7 @@ type gateway struct {
 	to   string
 	mu   sync.Mutex
 	open bool
+	ups  []net.Conn // connections forwarded since the last cut
 	wg   sync.WaitGroup
 }
 
@@ -198,11 +199,24 @@ func newGateway(t *testing.T, to string) *gateway {
 			g.wg.Go(func() { g.forward(c) })
 		}
 	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		g.wg.Wait()
-	})
+	t.Cleanup(g.close)
 	return g
+}
+
+func (g *gateway) close() {
+	_ = g.l.Close()
+	g.cut()
+	g.wg.Wait()
+}
+
+// cut ends what is being forwarded.
+func (g *gateway) cut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.ups {
+		_ = c.Close()
+	}
+	g.ups = nil
 }
 
 func (g *gateway) set(open bool) {
@@ -225,10 +239,13 @@ func (g *gateway) forward(c net.Conn) {
 		return
 	}
 	defer func() { _ = up.Close() }()
-	go func() {
+	g.mu.Lock()
+	g.ups = append(g.ups, up)
+	g.mu.Unlock()
+	g.wg.Go(func() {
 		_, _ = io.Copy(up, c)
 		_ = up.Close()
-	}()
+	})
 	_, _ = io.Copy(c, up)
 }
 
