@@ -201,8 +201,39 @@ var families = []family{
 		},
 	},
 	{
-		"records_waiting", "Records that wait for Postgres.", gauge, nil,
+		"records_waiting", "Records that wait in memory, for Postgres or the spool.", gauge, nil,
 		one(func(r *reading) int { return r.RecordsWaiting() }),
+	},
+	{
+		"spool_records_total", "Records that went by the spool, by what became of them; those replayed are written as well.",
+		counter,
+		[]string{"outcome"},
+		func(r *reading, emit func(float64, ...string)) {
+			c := r.Counters
+			emit(float64(c.Spooled.Load()), "spooled")
+			emit(float64(c.Replayed.Load()), "replayed")
+			emit(float64(c.SpoolDropped.Load()), "dropped")
+		},
+	},
+	{
+		"spool_faults_total", "Times that the spool's disk refused.", counter, nil,
+		one(func(r *reading) int64 { return r.Counters.SpoolFaults.Load() }),
+	},
+	{
+		"spool_records", "Records on disk that wait for Postgres; missing without a spool.", gauge, nil,
+		func(r *reading, emit func(float64, ...string)) {
+			if r.Spool != nil {
+				emit(float64(r.Spool.Len()))
+			}
+		},
+	},
+	{
+		"spool_bytes", "Bytes that the spool takes on disk; missing without a spool.", gauge, nil,
+		func(r *reading, emit func(float64, ...string)) {
+			if r.Spool != nil {
+				emit(float64(r.Spool.Bytes()))
+			}
+		},
 	},
 }
 

@@ -132,12 +132,19 @@ func newFake() *fakeRelay {
 	}
 }
 
+// fakeSpool has two records of 25 bytes.
+type fakeSpool struct{}
+
+func (fakeSpool) Len() int64   { return 2 }
+func (fakeSpool) Bytes() int64 { return 50 }
+
 func sourceOf(relay Relay) Source {
 	counters := &pipeline.Counters{}
 	counters.Explained.Store(21)
 	counters.Recorded.Store(22)
+	counters.Replayed.Store(26)
 	return Source{
 		Relay: relay, Counters: counters, QueueLength: func() int { return 23 }, RecordsWaiting: func() int { return 24 },
-		Breaker: func() string { return "half-open" },
+		Breaker: func() string { return "half-open" }, Spool: fakeSpool{},
 	}
 }

@@ -82,6 +82,10 @@ func TestValues(t *testing.T) {
 		`hs2proxy_explain_duration_seconds_bucket{le="0.1"} 1`,
 		`hs2proxy_records_total{outcome="written"} 22`,
 		`hs2proxy_records_waiting 24`,
+		`hs2proxy_spool_records_total{outcome="replayed"} 26`,
+		`hs2proxy_spool_faults_total 0`,
+		`hs2proxy_spool_records 2`,
+		`hs2proxy_spool_bytes 50`,
 		`hs2proxy_refreshes_total{effect="effective"} 1`,
 		`hs2proxy_refreshes_total{effect="no_change"} 0`,
 	} {
@@ -91,6 +95,17 @@ func TestValues(t *testing.T) {
 	}
 	if !regexp.MustCompile(`hs2proxy_build_info\{go_version="go[^"]+",version="[^"]+"\} 1\n`).MatchString(body) {
 		t.Error("no build")
+	}
+}
+
+// TestWithoutASpool: what there is not is missing, not zero.
+func TestWithoutASpool(t *testing.T) {
+	source, m := sourceOf(newFake()), NewMetrics()
+	source.Spool = nil
+	m.Watch(source)
+	n, err := testutil.GatherAndCount(m.registry, "hs2proxy_spool_records", "hs2proxy_spool_bytes")
+	if err != nil || n != 0 {
+		t.Errorf("%d series, %v", n, err)
 	}
 }
 
@@ -150,6 +165,7 @@ func TestDashboard(t *testing.T) {
 	for _, name := range []string{
 		"hs2proxy_connections_open", "hs2proxy_relayed_bytes_total", "hs2proxy_events_dropped_total", "hs2proxy_explain_breaker_state",
 		"hs2proxy_explain_duration_seconds_bucket", "hs2proxy_records_total", "hs2proxy_refreshes_total", "hs2proxy_connections_failed_total",
+		"hs2proxy_spool_records",
 	} {
 		if !used[name] {
 			t.Errorf("no panel shows %s", name)

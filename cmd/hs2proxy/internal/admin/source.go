@@ -27,4 +27,9 @@ type Source struct {
 	Breaker func() string
 	// SchemaReady reports whether Postgres has the schema; nil where no database is configured.
 	SchemaReady func() bool
+	// Spool holds records on disk while Postgres is away; nil where none is configured.
+	Spool interface {
+		Len() int64   // records
+		Bytes() int64 // that they take on disk
+	}
 }
