@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
 // LiveSession is a snapshot of a session that has not ended, of what runs in it and of the connection it came by.
 type LiveSession struct {
 	Session Session
-	// Running are the statements without a final state, the one started last at the end.
+	// Running are the statements without a final state, the one started last at the end. Server.Sessions reads the beginning of
+	// their texts (maxLiveText) into Info.
 	Running []Statement
 	// Connection is the one that opened the session; nil for a session opened out of sight, and for one that outlived it.
 	Connection *ConnectionInfo
@@ -86,11 +89,24 @@ func (s *Server) Sessions() []LiveSession {
 	}
 	s.mu.Unlock()
 	for i := range all {
+		all[i].read()
 		if info, ok := infos[all[i].opener]; ok {
 			all[i].Connection = &info
 		}
 	}
 	return all
+}
+
+// maxLiveText is how much of a running statement's text a list of sessions reads, in bytes.
+const maxLiveText = 16 << 10
+
+// read fills Info of the running statements, without the fingerprint, which is the whole text's.
+func (l *LiveSession) read() {
+	for i := range l.Running {
+		st := &l.Running[i]
+		st.Info = guarded(hiveql.Parse, st.SQL[:min(len(st.SQL), maxLiveText)])
+		st.Info.Fingerprint = ""
+	}
 }
 
 // KillSession cuts the connection that opened the session with this id, as SessionHandle.ID writes it: HiveServer2 then ends the

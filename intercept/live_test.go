@@ -9,6 +9,7 @@ import (
 
 	"github.com/beltran/gohive/hiveserver"
 
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
@@ -52,6 +53,11 @@ func TestSessionsOfConnections(t *testing.T) {
 	var running []string
 	for _, st := range live[handles[2]].Running {
 		running = append(running, st.SQL)
+	}
+	for _, st := range live[handles[2]].Running {
+		if st.Info.Kind != hiveql.KindOther || st.Info.Normalized != hiveql.Parse(st.SQL).Normalized {
+			t.Errorf("%q reads as %+v", st.SQL, st.Info)
+		}
 	}
 	// The quick one has finished in HiveServer2, but nobody has asked yet.
 	if !slices.Equal(running, []string{"slow 1", "quick", "slow 2"}) || len(live[handles[0]].Running) != 0 {

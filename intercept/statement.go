@@ -37,7 +37,8 @@ type Statement struct {
 	// SQL is the text as sent, literals included; Truncated when it was longer than the copy limit (then it cannot be explained).
 	SQL       string
 	Truncated bool
-	// Info is what the text alone tells.
+	// Info is what the text alone tells. The Tracker, whose work every call waits for, only peeks at the text (hiveql.Peek):
+	// whoever takes its events parses SQL, in which a SET's secret is gone already.
 	Info hiveql.Info
 	// Database and Settings are the session's when the statement started; ConfOverlay was sent with it.
 	Database    string

@@ -28,7 +28,7 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 		return nil
 	}
 	t := c.tracker
-	sql, info := withoutSecret(req.Statement, parse(req.Statement)) // outside the lock
+	sql, info := withoutSecret(req.Statement, guarded(hiveql.Peek, req.Statement)) // outside the lock; the call waits for it
 	st := &statement{conn: c, async: req.RunAsync, Statement: Statement{
 		ID: t.cfg.NewID(), SessionID: handle.ID(), SQL: sql, Truncated: truncated,
 		Info: info, ConfOverlay: redact(req.ConfOverlay), State: StateRunning,
@@ -65,17 +65,17 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 	return st
 }
 
-// size is the memory its texts hold, in bytes; it does not change.
-func (st *statement) size() int64 { return int64(len(st.SQL) + len(st.Info.Normalized)) }
+// size is the memory its text holds, in bytes; it does not change.
+func (st *statement) size() int64 { return int64(len(st.SQL)) }
 
-// parse keeps a defect of the reader away from the observation of the connection.
-func parse(sql string) (info hiveql.Info) {
+// guarded keeps a defect of the reader away from the observation.
+func guarded(read func(string) hiveql.Info, sql string) (info hiveql.Info) {
 	defer func() {
 		if recover() != nil {
 			info = hiveql.Info{Kind: hiveql.KindOther}
 		}
 	}()
-	return hiveql.Parse(sql)
+	return read(sql)
 }
 
 // withoutSecret is text and info, or what may be kept of a SET whose value is a secret.

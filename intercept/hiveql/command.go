@@ -95,11 +95,19 @@ func stripComments(s string) string {
 	return b.String()
 }
 
-// parseCommand reads the commands that change the session; the others are only named. Arguments of those, which hold
-// paths, options and sometimes secrets, do not reach the normalized text.
+// parseCommand reads the commands that change the session; the others are only named.
 func parseCommand(name, args string) Info {
-	info := Info{Kind: KindOther}
-	text := name
+	info, text := readCommand(name, args)
+	n := newNormalizer(text)
+	n.raw(text)
+	info.Normalized, info.Fingerprint = n.result()
+	return info
+}
+
+// readCommand returns what a command does to the session, and its normalized text. Arguments of commands other than SET and
+// RESET, which hold paths, options and sometimes secrets, do not reach the text.
+func readCommand(name, args string) (info Info, text string) {
+	info.Kind, text = KindOther, name
 	switch name {
 	case "set":
 		info.Kind = KindSet
@@ -114,10 +122,7 @@ func parseCommand(name, args string) Info {
 			text += " ?"
 		}
 	}
-	n := newNormalizer(text)
-	n.raw(text)
-	info.Normalized, info.Fingerprint = n.result()
-	return info
+	return info, text
 }
 
 // parseSet reads the arguments of SET as SetProcessor does, fills info.Set and returns the normalized text.

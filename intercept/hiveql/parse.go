@@ -6,7 +6,7 @@ func Parse(sql string) Info {
 		return parseCommand(name, args)
 	}
 	l := lexer{src: sql}
-	info := Info{Kind: KindOther}
+	var info Info
 	classify(&l, &info)
 	info.Normalized, info.Fingerprint = normalize(sql)
 	return info
@@ -15,19 +15,12 @@ func Parse(sql string) Info {
 // classify fills kind, writes and what belongs to the kind from the first keyword on. Every branch reads the text at
 // most a fixed number of times.
 func classify(l *lexer, info *Info) {
-	first := l.peek()
-	for first.kind == tokHint || l.op(first, "(") {
-		l.next()
-		first = l.peek()
-	}
-	if first.kind != tokWord {
-		return
-	}
-	word := shortWord(l.text(first))
+	word := l.firstKeyword()
 	if word == "insert" || beginsQuery(word) {
 		classifyQuery(l, info)
 		return
 	}
+	info.Kind = kindOfFirst(word)
 	switch word {
 	case "merge", "update", "delete":
 		l.next()
@@ -41,33 +34,19 @@ func classify(l *lexer, info *Info) {
 	case "load", "truncate", "msck", "import", "drop":
 		l.next()
 		classifyTableCommand(l, info, word)
-	case "explain":
-		info.Kind = KindExplain
-	case "analyze":
-		info.Kind = KindAnalyze
-	case "show":
-		info.Kind = KindShow
-	case "desc", "describe":
-		info.Kind = KindDescribe
-	case "set":
-		info.Kind = KindSet
 	case "use":
-		l.next()
-		info.Kind = KindUse
-		info.Use, _ = l.namePart(l.next())
+		readUse(l, info)
 	}
 }
 
 // classifyRowChange reads MERGE INTO, UPDATE and DELETE FROM. All three read the table they write, so all are explainable.
 func classifyRowChange(l *lexer, info *Info, word string) {
-	var op WriteOp
+	op := WriteDelete
 	switch word {
 	case "merge":
-		info.Kind, op = KindMerge, WriteMerge
+		op = WriteMerge
 	case "update":
-		info.Kind, op = KindUpdate, WriteUpdate
-	default:
-		info.Kind, op = KindDelete, WriteDelete
+		op = WriteUpdate
 	}
 	info.Explainable = true
 	for next := l.peek(); next.kind == tokHint || l.isAny(next, "into", "from"); next = l.peek() {
@@ -80,28 +59,23 @@ func classifyRowChange(l *lexer, info *Info, word string) {
 func classifyTableCommand(l *lexer, info *Info, word string) {
 	switch word {
 	case "load":
-		info.Kind = KindLoad
 		if l.skipTo("table") {
 			addWrite(l, info, WriteLoad)
 		}
 	case "truncate":
-		info.Kind = KindTruncate
 		l.skip("table")
 		addWrite(l, info, WriteTruncate)
 	case "msck":
-		info.Kind = KindMSCK
 		// Without REPAIR it only reports.
 		if l.skip("repair") && l.skip("table") {
 			addWrite(l, info, WriteMSCK)
 		}
 	case "import":
-		info.Kind = KindImport
 		l.skip("external")
 		if l.skip("table") {
 			addWrite(l, info, WriteImport)
 		}
 	case "drop":
-		info.Kind = KindDrop
 		if l.skip("table") {
 			l.skipIfExists()
 			addWrite(l, info, WriteDrop)

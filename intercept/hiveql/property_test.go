@@ -122,6 +122,7 @@ func checkInfo(t interface{ Fatalf(string, ...any) }, sql string) {
 			t.Fatalf("Parse(%q): write %+v", sql, w)
 		}
 	}
+	checkPeek(t, sql, info)
 	// What is between tokens is blank or comment: the tokens cover the rest, in order.
 	l, end := lexer{src: sql}, 0
 	for tok := l.next(); tok.kind != tokEOF; tok = l.next() {

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
@@ -206,9 +207,18 @@ func (r *Recorder) started(ev intercept.Event) {
 
 func (r *Recorder) add(ev intercept.Event) *job {
 	j := &job{session: ev.Session, statement: *ev.Statement}
+	j.statement.Info = r.read(&j.statement)
 	j.place = r.order.PushBack(j)
 	r.pending[j.statement.ID] = j
 	return j
+}
+
+// read takes the text apart, once per statement: the relay does not, for every call would wait for it. After a panic what
+// the relay saw of the text stands.
+func (r *Recorder) read(st *intercept.Statement) (info hiveql.Info) {
+	info = st.Info
+	defer isolate(r.log, r.counters, "a text could not be read; its statement is recorded as it is")
+	return hiveql.Parse(st.SQL)
 }
 
 func (r *Recorder) remove(j *job) {
@@ -222,7 +232,9 @@ func (r *Recorder) ended(ev intercept.Event) {
 		j = r.add(ev)
 		j.analysed = true
 	}
+	info := j.statement.Info
 	j.session, j.statement, j.ended = ev.Session, *ev.Statement, true
+	j.statement.Info = info
 	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil {
 		select {
 		case r.questions <- question{id: j.statement.ID, operation: operation}:

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
@@ -66,9 +68,10 @@ func (b *bench) ctxLives() bool {
 	}
 }
 
-// at is a snapshot of the statement in the bench's session.
+// at is a snapshot of the statement in the bench's session, its text as unread as the relay leaves it.
 func (b *bench) at(st *intercept.Statement) *intercept.Statement {
 	snapshot := *st
+	snapshot.Info = hiveql.Peek(st.SQL)
 	snapshot.SessionID = b.own.Handle.ID()
 	return &snapshot
 }
@@ -91,6 +94,20 @@ func (b *bench) observation(t *testing.T) store.Observation {
 		t.Fatalf("got a session, want an observation: %+v", r.Session)
 	}
 	return *r.Observation
+}
+
+func TestRecorderReadsTexts(t *testing.T) {
+	b := newBench(t, nil).begin(t)
+	const sql = "INSERT INTO t VALUES (7)"
+	kept, onlyEnd := statement("1", sql), statement("2", sql)
+	b.start(kept)
+	b.end(kept)
+	b.end(onlyEnd)
+	for _, want := range []*intercept.Statement{kept, onlyEnd} {
+		if o := b.observation(t); o.Statement.ID != want.ID || !reflect.DeepEqual(o.Statement.Info, hiveql.Parse(sql)) {
+			t.Errorf("statement %s is recorded with %+v", want.ID, o.Statement.Info)
+		}
+	}
 }
 
 func (b *bench) wantNoMore(t *testing.T) {
