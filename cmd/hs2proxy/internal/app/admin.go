@@ -33,6 +33,9 @@ func (a *App) source() admin.Source {
 		s.SchemaReady = a.schemaReady
 		s.RecordsWaiting = func() int { return a.writer.Waiting() }
 	}
+	if a.spool != nil {
+		s.Spool = a.spool
+	}
 	return s
 }
 

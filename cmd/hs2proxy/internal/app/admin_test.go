@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -228,4 +229,24 @@ func TestReadyWithPostgres(t *testing.T) {
 	g.set(true)
 	waitFor(t, func() bool { status, _ := get(t, a, "/readyz"); return status == http.StatusOK })
 	waitFor(t, func() bool { return metric(t, a, `hs2proxy_records_total{outcome="written"}`) >= 3 })
+}
+
+// TestSpoolIsSeen: what waits on disk is told, and that it has left.
+func TestSpoolIsSeen(t *testing.T) {
+	hive, dsn := startFake(t), storetest.EmptyDSN(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGateway(t, u.Host)
+	u.Host = g.l.Addr().String()
+	a, _ := start(t, hive.Addr(), u.String(), func(c *config.Config) { adminOn(c); c.Database.SpoolDir = filepath.Join(t.TempDir(), "spool") })
+	defer stop(t, a)
+	converse(t, a.Addr().String(), "SELECT 1")
+	waitFor(t, func() bool { return metric(t, a, "hs2proxy_spool_records") >= 3 && metric(t, a, "hs2proxy_spool_bytes") > 0 })
+	g.set(true)
+	waitFor(t, func() bool { return metric(t, a, "hs2proxy_spool_records") == 0 })
+	if n := metric(t, a, `hs2proxy_spool_records_total{outcome="replayed"}`); n < 3 {
+		t.Errorf("%g records replayed, want 3", n)
+	}
 }
