@@ -53,7 +53,7 @@ type spooler struct {
 	timer *time.Timer // the end of a pause, or when the record in hand takes long
 	disk  *time.Timer // when the disk is tried again
 
-	// spooling: new records are put on disk. It ends when the disk holds none.
+	// spooling: new records are put on disk. It ends when the disk holds none and the backlog is short.
 	spooling bool
 	// batch was taken from the backlog and is not on disk.
 	batch []Record
@@ -148,14 +148,22 @@ func (s *spooler) deliver() {
 	case len(s.batch) > 0:
 		r = s.batch[0]
 	default:
-		if s.spooling {
-			s.spooling, s.faulty = false, false
-		}
+		s.idle()
 		return
 	}
 	s.busy, s.number = true, number
 	s.todo <- r
 	s.timer.Reset(slowAfter)
+}
+
+// idle: the store is free, and nothing waits but the backlog. When that is long already, the store does not keep up.
+func (s *spooler) idle() {
+	spooling := len(s.backlog) > spoolBacklog
+	if spooling && !s.spooling {
+		s.log.Warn().Int("waiting", len(s.backlog)).Msg("Postgres does not keep up; observations go to the spool")
+	}
+	s.spooling = spooling
+	s.faulty = s.faulty && spooling
 }
 
 func (s *spooler) take(r Record) {
@@ -227,10 +235,6 @@ func (s *spooler) settle(err error) bool {
 func (s *spooler) delivered(ctx context.Context, err error) {
 	if s.settle(err) {
 		s.pause = firstBackoff
-		if !s.spooling && len(s.backlog) > spoolBacklog {
-			s.spooling = true
-			s.log.Warn().Int("waiting", len(s.backlog)).Msg("Postgres does not keep up; observations go to the spool")
-		}
 		return
 	}
 	if ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept"
@@ -23,6 +24,7 @@ const (
 	hang            // answers when the context ends
 	lostAnswer      // commits, and the answer is lost
 	lostHang        // commits, and answers when the context ends
+	slow            // takes a tenth of a second
 )
 
 // fakeStore is an upsert like the real one: it keeps the order of the first arrivals. It also sees to it that nothing but
@@ -57,7 +59,12 @@ func (f *fakeStore) snapshot() (arrived []int, again int, disorder []string) {
 func (f *fakeStore) put(ctx context.Context, id int) error {
 	f.mu.Lock()
 	m := f.mode
-	if m == up || m == lostAnswer || m == lostHang {
+	if m == slow {
+		f.mu.Unlock()
+		<-time.After(100 * time.Millisecond)
+		f.mu.Lock()
+	}
+	if m == up || m == slow || m == lostAnswer || m == lostHang {
 		switch n := len(f.arrived); {
 		case n == 0 || id > f.arrived[n-1]:
 			f.arrived = append(f.arrived, id)
@@ -69,7 +76,7 @@ func (f *fakeStore) put(ctx context.Context, id int) error {
 	}
 	f.mu.Unlock()
 	switch m {
-	case up:
+	case up, slow:
 		return nil
 	case hang, lostHang:
 		<-ctx.Done()

@@ -405,7 +405,7 @@ func TestTornMoveOfTheFront(t *testing.T) {
 	if err != nil || n != 0 {
 		t.Fatal(n, err)
 	}
-	for n := uint64(1); n < 40; n++ {
+	for n := uint64(1); n < 12; n++ {
 		if err := f.move(n * 1009); err != nil {
 			t.Fatal(err)
 		}
@@ -531,7 +531,7 @@ func TestReplayAndAppendInTurn(t *testing.T) {
 	l := openLog(t, newDir(t), MinLimit)
 	defer closeLog(t, l)
 	next, done := 0, 0
-	for round := range 400 {
+	for round := range 150 {
 		for range round % 7 {
 			appendAll(t, l, fmt.Sprintf("%d-%s", next, strings.Repeat("y", next*37%3000)))
 			next++

@@ -50,29 +50,43 @@ func Open(o Options) (*Spool, error) {
 	return s, nil
 }
 
+// appendSize is about how many bytes are encoded before they are written.
+const appendSize = 4 << 20
+
 // Append implements pipeline.Spool.
-func (s *Spool) Append(records []pipeline.Record) ([]uint64, error) {
-	encoded := make([][]byte, len(records))
-	for i, r := range records {
-		b, err := encode(r, s.o.KeepLiterals)
-		if err != nil {
-			s.o.Log.Error().Err(err).Msg("a record cannot be spooled; it is left out")
+func (s *Spool) Append(records []pipeline.Record) (numbers []uint64, err error) {
+	defer s.report()
+	for len(numbers) < len(records) && err == nil {
+		var encoded [][]byte
+		for size := 0; size < appendSize && len(numbers)+len(encoded) < len(records); {
+			b := s.encode(records[len(numbers)+len(encoded)])
+			encoded, size = append(encoded, b), size+len(b)
 		}
-		encoded[i] = b // an empty one is no record to the log
-	}
-	numbers, err := s.log.Append(encoded)
-	for i, n := range numbers {
-		switch {
-		case n != 0:
-		case len(encoded[i]) == 0:
-			s.o.Counters.RecordFailed.Add(1)
-		default:
-			s.o.Counters.SpoolDropped.Add(1)
-			s.o.Log.Warn().Int("bytes", len(encoded[i])).Msg("a record is too long for the spool; it is left out")
+		var more []uint64
+		more, err = s.log.Append(encoded)
+		for i, n := range more {
+			switch {
+			case n != 0:
+			case len(encoded[i]) == 0:
+				s.o.Counters.RecordFailed.Add(1)
+			default:
+				s.o.Counters.SpoolDropped.Add(1)
+				s.o.Log.Warn().Int("bytes", len(encoded[i])).Msg("a record is too long for the spool; it is left out")
+			}
 		}
+		numbers = append(numbers, more...)
 	}
-	s.report()
 	return numbers, err
+}
+
+// encode returns nothing, which is no record to the log, for what has no form on disk.
+func (s *Spool) encode(r pipeline.Record) []byte {
+	b, err := encode(r, s.o.KeepLiterals)
+	if err != nil {
+		s.o.Log.Error().Err(err).Msg("a record cannot be spooled; it is left out")
+		return nil
+	}
+	return b
 }
 
 // Front implements pipeline.Spool.
