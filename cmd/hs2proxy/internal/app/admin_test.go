@@ -243,7 +243,9 @@ func TestSpoolIsSeen(t *testing.T) {
 	a, _ := start(t, hive.Addr(), u.String(), func(c *config.Config) { adminOn(c); c.Database.SpoolDir = filepath.Join(t.TempDir(), "spool") })
 	defer stop(t, a)
 	converse(t, a.Addr().String(), "SELECT 1")
-	waitFor(t, func() bool { return metric(t, a, "hs2proxy_spool_records") >= 3 && metric(t, a, "hs2proxy_spool_bytes") > 0 })
+	waitFor(t, func() bool {
+		return metric(t, a, "hs2proxy_spool_records") >= 3 && metric(t, a, "hs2proxy_spool_bytes") > 0
+	})
 	g.set(true)
 	waitFor(t, func() bool { return metric(t, a, "hs2proxy_spool_records") == 0 })
 	if n := metric(t, a, `hs2proxy_spool_records_total{outcome="replayed"}`); n < 3 {
