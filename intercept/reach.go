@@ -22,8 +22,8 @@ func (s *Server) LastDial() Dial {
 	return Dial{}
 }
 
-// Probe connects to HiveServer2 as for a client, and closes at once. HiveServer2 logs a connection that ends before its login, so
-// ask LastDial first.
+// Probe connects to HiveServer2 as for a client, and closes at once. It costs HiveServer2 a worker thread for a moment and, with
+// an older Thrift library than Hive 4's, an error in the log: ask LastDial first.
 func (s *Server) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.DialTimeout)
 	defer cancel()

@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// retryFailure is how long a failed connection to HiveServer2 stands before a health check tries again. While HiveServer2 is
-	// down it logs nothing of it.
+	// retryFailure is how long a failed connection to HiveServer2 stands before a health check tries again.
 	retryFailure = 5 * time.Second
 	// believeSuccess is how long a successful one stands while no client is connected. Then a health check costs HiveServer2 one
-	// line in its log.
+	// connection without a login, which older versions log.
 	believeSuccess = 10 * time.Minute
 )
 
