@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -146,8 +147,12 @@ func (d *doctor) explain(ctx context.Context) {
 	}
 	d.print(check{
 		name: "explain", detail: detail, err: err,
-		mend: "allow hive.explain.user and hive.server2.logging.operation.level by hive.security.authorization.sqlstd.confwhitelist.append",
+		mend: "the service user must be allowed to EXPLAIN; allow the settings named in docs/wire.md",
 	})
+	if refused := explainer.Forbidden(); len(refused) > 0 {
+		d.warn("explain settings", "HiveServer2 refuses "+strings.Join(refused, ", ")+" in a confOverlay",
+			"add them to hive.security.authorization.sqlstd.confwhitelist.append")
+	}
 }
 
 func (d *doctor) database(ctx context.Context) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,9 @@ func TestOverlayStepsDown(t *testing.T) {
 			reqs := h.requests()
 			if len(reqs) != test.sent || !maps.Equal(reqs[len(reqs)-1].ConfOverlay, test.want) {
 				t.Errorf("%d statements, the last with %v; want %d with %v", len(reqs), reqs[len(reqs)-1].ConfOverlay, test.sent, test.want)
+			}
+			if got, want := e.Forbidden(), slices.Sorted(slices.Values(test.forbidden)); !slices.Equal(got, want) {
+				t.Errorf("forbidden %v, want %v", got, want)
 			}
 			h.wantOpen(t, 1)
 		})

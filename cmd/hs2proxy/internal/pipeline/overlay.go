@@ -52,6 +52,13 @@ func (e *Explainer) allowed(key string) bool {
 	return !e.mu.forbidden[key]
 }
 
+// Forbidden lists the settings of our EXPLAIN that this server has refused, sorted.
+func (e *Explainer) Forbidden() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Sorted(maps.Keys(e.mu.forbidden))
+}
+
 func (e *Explainer) forbid(key string) {
 	e.mu.Lock()
 	first := !e.mu.forbidden[key]
