@@ -216,20 +216,10 @@ func (f *flow) wholeScan(o *explain.Operator) bool {
 // scans are the table scans below an operator, through nested joins too.
 func (f *flow) scans(o *explain.Operator) []*explain.Operator {
 	var scans []*explain.Operator
-	seen := map[*explain.Operator]bool{}
-	var visit func(o *explain.Operator)
-	visit = func(o *explain.Operator) {
-		if o == nil || seen[o] {
-			return
-		}
-		seen[o] = true
-		if o.Kind == kindTableScan {
-			scans = append(scans, o)
-		}
-		for _, p := range f.producers(o) {
-			visit(p)
+	for _, b := range f.below(o) {
+		if b.Kind == kindTableScan {
+			scans = append(scans, b)
 		}
 	}
-	visit(o)
 	return scans
 }

@@ -87,13 +87,4 @@ type configFlags struct {
 
 func (f configFlags) load() (config.Config, error) { return config.Load(f.Config, os.Environ()) }
 
-// loadDatabase reads the configuration for a command that needs Postgres only.
-func (f configFlags) loadDatabase() (config.Config, error) {
-	cfg, err := f.load()
-	if err == nil && cfg.Database.URL == "" {
-		err = errors.New("no database: set database.url in the configuration, or HS2PROXY_DATABASE__URL")
-	}
-	return cfg, err
-}
-
 func terminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }

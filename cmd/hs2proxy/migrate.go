@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
@@ -17,11 +18,7 @@ type migrateCmd struct {
 
 // Run migrates, or prints the status.
 func (c migrateCmd) Run(ctx context.Context) error {
-	cfg, err := c.loadDatabase()
-	if err != nil {
-		return err
-	}
-	s, err := openStore(ctx, cfg, zerolog.Nop())
+	s, err := c.openStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,6 +41,18 @@ func (c migrateCmd) Run(ctx context.Context) error {
 		fmt.Println("the schema is up to date")
 	}
 	return nil
+}
+
+// openStore opens the store of the configuration for a command that needs nothing else.
+func (f configFlags) openStore(ctx context.Context) (*store.Store, error) {
+	cfg, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Database.URL == "" {
+		return nil, errors.New("no database: set database.url in the configuration, or HS2PROXY_DATABASE__URL")
+	}
+	return openStore(ctx, cfg, zerolog.Nop())
 }
 
 // openStore opens the store as configured. It does not need Postgres to be up.

@@ -8,8 +8,6 @@ import (
 	"os/user"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
@@ -35,11 +33,7 @@ func (c refreshCmd) Run(ctx context.Context) error {
 	if name.Database == "" {
 		return fmt.Errorf("%s: name the database too, as database.%s", c.Table, name.Table)
 	}
-	cfg, err := c.loadDatabase()
-	if err != nil {
-		return err
-	}
-	s, err := openStore(ctx, cfg, zerolog.Nop())
+	s, err := c.openStore(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/rs/zerolog"
 	"golang.org/x/term"
 
 	"github.com/hs2proxy/hs2proxy/store"
@@ -26,11 +25,7 @@ type reportCmd struct {
 
 // Run prints one report, or the list of them.
 func (c reportCmd) Run(ctx context.Context) error {
-	cfg, err := c.loadDatabase()
-	if err != nil {
-		return err
-	}
-	s, err := openStore(ctx, cfg, zerolog.Nop())
+	s, err := c.openStore(ctx)
 	if err != nil {
 		return err
 	}
