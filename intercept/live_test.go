@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/beltran/gohive/hiveserver"
 
@@ -172,5 +173,43 @@ func TestCallStats(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("methods %+v", got)
+	}
+}
+
+// TestLatencies: a bucket takes what is at most its bound.
+func TestLatencies(t *testing.T) {
+	var l latencies
+	for _, d := range []time.Duration{0, time.Microsecond, time.Microsecond + 1, 100 * time.Millisecond, time.Second} {
+		l.observe(d)
+	}
+	s := l.snapshot()
+	if s.Counts[0] != 2 || s.Counts[1] != 1 || s.Counts[len(s.Counts)-1] != 1 || s.Count != 5 || len(s.Counts) != len(s.Bounds) {
+		t.Errorf("%+v", s)
+	}
+	if s.Sum != 2*time.Microsecond+1+1100*time.Millisecond {
+		t.Errorf("sum %s", s.Sum)
+	}
+	if !slices.IsSorted(s.Bounds) {
+		t.Errorf("bounds %v", s.Bounds)
+	}
+}
+
+// TestAddedLatency: one piece in latencySample is timed, whatever passes.
+func TestAddedLatency(t *testing.T) {
+	r := newRig(t, hs2test.Config{}, Config{})
+	c := r.dial()
+	session, err := c.Open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const calls = 10 * latencySample
+	for range calls {
+		if _, err := c.Execute(t.Context(), session, "select 1", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each call is a piece or more each way.
+	if got := r.server.Stats().Added; got.Count < 2*calls/latencySample || got.Sum <= 0 {
+		t.Errorf("%d pieces timed, %s in all, after %d calls", got.Count, got.Sum, calls)
 	}
 }

@@ -21,6 +21,8 @@ type Stats struct {
 	Blind map[thrift.BlindReason]int64
 	// DecodeFailures are watched messages whose content could not be read.
 	DecodeFailures int64
+	// Added is what the observation of the bytes adds to their way.
+	Added Latencies
 	// Calls by method; methods never called are missing.
 	Calls []CallStats
 	// Tracker holds sessions, statements and dropped events.
@@ -48,6 +50,7 @@ type counters struct {
 	decodeFailures                    atomic.Int64
 	blind                             [256]atomic.Int64 // by thrift.BlindReason
 	calls                             callCounters
+	added                             latencies
 }
 
 func (c *counters) snapshot() Stats {
@@ -57,7 +60,7 @@ func (c *counters) snapshot() Stats {
 		BytesFromClients: c.bytesFromClients.Load(), BytesFromServer: c.bytesFromServer.Load(),
 		Dials: c.dials.Load(), FailedDials: c.failedDials.Load(),
 		RefusedLogins: c.refusedLogins.Load(), DecodeFailures: c.decodeFailures.Load(),
-		Blind: map[thrift.BlindReason]int64{}, Calls: c.calls.snapshot(),
+		Blind: map[thrift.BlindReason]int64{}, Calls: c.calls.snapshot(), Added: c.added.snapshot(),
 	}
 	for _, reason := range thrift.BlindReasons() {
 		if n := c.blind[reason].Load(); n > 0 {

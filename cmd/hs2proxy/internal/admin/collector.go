@@ -27,10 +27,13 @@ type reading struct {
 type collector struct {
 	source Source
 	descs  []*prometheus.Desc // of families
+	added  *prometheus.Desc
 }
 
 func newCollector(source Source) *collector {
 	c := &collector{source: source, descs: make([]*prometheus.Desc, len(families))}
+	c.added = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "added_latency_seconds"),
+		"Time that bytes stayed in the proxy between being read and being written, a sample; slow receivers are not in it.", nil, nil)
 	for i, f := range families {
 		c.descs[i] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", f.name), f.help, f.labels, nil)
 	}
@@ -42,6 +45,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		ch <- d
 	}
+	ch <- c.added
 }
 
 // Collect implements prometheus.Collector.
@@ -52,6 +56,18 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
 		})
 	}
+	ch <- latency(c.added, r.stats.Added)
+}
+
+// latency is a histogram as Prometheus counts it: every bucket with those below.
+func latency(desc *prometheus.Desc, l intercept.Latencies) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(l.Bounds))
+	var below uint64
+	for i, bound := range l.Bounds {
+		below += uint64(max(0, l.Counts[i]))
+		buckets[bound.Seconds()] = below
+	}
+	return prometheus.MustNewConstHistogram(desc, uint64(max(0, l.Count)), l.Sum.Seconds(), buckets)
 }
 
 const (

@@ -116,6 +116,9 @@ func newFake() *fakeRelay {
 				Method: thrift.ExecuteStatement, Calls: 12,
 				Outcomes: map[intercept.Outcome]int64{intercept.OutcomeOK: 10, intercept.OutcomeRefused: 1},
 			}},
+			Added: intercept.Latencies{
+				Bounds: []time.Duration{time.Microsecond, time.Millisecond}, Counts: []int64{2, 3}, Count: 6, Sum: 1500 * time.Millisecond,
+			},
 			Tracker: intercept.TrackerStats{Sessions: 3, Statements: 1, DroppedEvents: 11},
 		},
 		sessions: []intercept.LiveSession{

@@ -43,8 +43,8 @@ func TestCollectorDescribesWhatItCollects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != len(families) {
-		t.Errorf("%d of %d families", len(got), len(families))
+	if len(got) != len(families)+1 {
+		t.Errorf("%d of %d families", len(got), len(families)+1)
 	}
 }
 
@@ -70,6 +70,10 @@ func TestValues(t *testing.T) {
 		`hs2proxy_calls_total{method="ExecuteStatement"} 12`,
 		`hs2proxy_replies_total{method="ExecuteStatement",outcome="ok"} 10`,
 		`hs2proxy_replies_total{method="ExecuteStatement",outcome="refused"} 1`,
+		`hs2proxy_added_latency_seconds_bucket{le="1e-06"} 2`,
+		`hs2proxy_added_latency_seconds_bucket{le="0.001"} 5`,
+		`hs2proxy_added_latency_seconds_bucket{le="+Inf"} 6`,
+		`hs2proxy_added_latency_seconds_sum 1.5`,
 		`hs2proxy_sessions 3`,
 		`hs2proxy_statements_running 1`,
 		`hs2proxy_events_dropped_total 11`,
