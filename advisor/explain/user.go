@@ -14,7 +14,7 @@ func parseUser(lines []line, at int) (*Plan, error) {
 	u := &userReader{plan: p, vertices: map[string]*Vertex{}, byID: map[string]*Operator{}, stages: map[string]*Stage{}}
 	edgeLines := false
 	for i := range lines[at:end] {
-		if l := &lines[at+i]; strings.HasPrefix(l.text, refer) {
+		if l := &lines[at+i]; l.indent > 0 && strings.HasPrefix(l.text, refer) {
 			l.indent-- // printed one column to the right of the attributes it stands among
 		}
 	}
