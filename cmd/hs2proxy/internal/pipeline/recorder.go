@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -64,6 +65,9 @@ const (
 	// maxPending bounds the statements on their way. The end of one may have been dropped before it came here; what it
 	// left is given up with its session, or when it is the oldest of too many.
 	maxPending = 16384
+	// rest is how long events may gather before they are taken together: to be woken for each of them would cost the relay,
+	// which has woken us, more than the events do.
+	rest = 2 * time.Millisecond
 )
 
 // NewRecorder returns a Recorder that has not started.
@@ -107,11 +111,18 @@ func (r *Recorder) Stop(ctx context.Context) {
 func (r *Recorder) run(ctx context.Context) {
 	defer close(r.questions)
 	defer close(r.tasks)
-	drain := r.drain
+	drain, events := r.drain, r.cfg.Events
+	rested := time.NewTimer(rest)
+	defer rested.Stop()
 	for ctx.Err() == nil && (drain != nil || r.waiting()) {
 		select {
-		case ev := <-r.cfg.Events:
+		case ev := <-events:
 			r.event(ev)
+			r.takeEvents()
+			events = nil
+			rested.Reset(rest)
+		case <-rested.C:
+			events = r.cfg.Events
 		case res := <-r.results:
 			r.analysed(res)
 		case c := <-r.counts:
