@@ -25,6 +25,7 @@ const (
 	lostAnswer      // commits, and the answer is lost
 	lostHang        // commits, and answers when the context ends
 	slow            // takes a tenth of a second
+	late            // commits, and says so when the context ends
 )
 
 // fakeStore is an upsert like the real one: it keeps the order of the first arrivals. It also sees to it that nothing but
@@ -64,7 +65,7 @@ func (f *fakeStore) put(ctx context.Context, id int) error {
 		<-time.After(100 * time.Millisecond)
 		f.mu.Lock()
 	}
-	if m == up || m == slow || m == lostAnswer || m == lostHang {
+	if m == up || m == slow || m == late || m == lostAnswer || m == lostHang {
 		switch n := len(f.arrived); {
 		case n == 0 || id > f.arrived[n-1]:
 			f.arrived = append(f.arrived, id)
@@ -77,6 +78,9 @@ func (f *fakeStore) put(ctx context.Context, id int) error {
 	f.mu.Unlock()
 	switch m {
 	case up, slow:
+		return nil
+	case late:
+		<-ctx.Done()
 		return nil
 	case hang, lostHang:
 		<-ctx.Done()

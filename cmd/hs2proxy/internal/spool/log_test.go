@@ -208,6 +208,11 @@ func TestTornTailIsCut(t *testing.T) {
 		if l.Lost().Torn != int64(len(tail)) || l.Lost().Damaged != 0 {
 			t.Errorf("%s: lost %+v, want %d torn bytes", name, l.Lost(), len(tail))
 		}
+		closeLog(t, l)
+		l = openLog(t, dir, MinLimit)
+		if l.Lost().Torn != 0 || diskUse(t, dir) != l.Bytes() {
+			t.Errorf("%s: the tail is still there", name)
+		}
 		appendAll(t, l, "c")
 		closeLog(t, l)
 		l = openLog(t, dir, MinLimit)

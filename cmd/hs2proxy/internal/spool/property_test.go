@@ -113,7 +113,11 @@ func (w *world) wait(d time.Duration) {
 
 // crash leaves the folder as it is now to the next proxy, with a torn tail; the old one goes on where nobody looks.
 func (w *world) crash(torn int) {
-	w.wait(3 * time.Second) // until everything is on disk: what only memory has, a crash may take
+	// First until everything is on disk, or in a store that answers in time: what only memory has, a crash may take.
+	if w.spool.Len() == 0 {
+		w.wait(time.Minute)
+	}
+	w.wait(3 * time.Second)
 	image := w.next()
 	if err := os.CopyFS(image, os.DirFS(w.dir)); err != nil {
 		w.fail("copy: %v", err)
@@ -169,6 +173,8 @@ func (w *world) do(a action) {
 		w.store.set(lostAnswer)
 	case "lost hang":
 		w.store.set(lostHang)
+	case "slow":
+		w.store.set(slow)
 	case "wait":
 		w.wait(time.Duration(a.N) * 100 * time.Millisecond)
 	case "full":
@@ -249,7 +255,7 @@ func check(t *testing.T, limit int64, size int, kinds ...string) {
 
 // Whatever happens to the store, the disk and the proxy, each record arrives once, in order.
 func TestEachRecordArrivesOnceInOrder(t *testing.T) {
-	check(t, 64<<20, 100, "crash", "lost answer", "lost hang")
+	check(t, 64<<20, 100, "crash", "crash", "slow", "slow", "lost answer", "lost hang")
 }
 
 // Where there is too little room, what does not arrive is what was counted, and the rest is in order. (A record whose

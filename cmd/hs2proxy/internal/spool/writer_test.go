@@ -164,6 +164,22 @@ func TestStopDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 	}
 }
 
+// What the store says at the last moment counts.
+func TestStopTakesTheLastAnswer(t *testing.T) {
+	inWorld(t, late, func(t *testing.T, w *world) {
+		w.add(1)
+		w.wait(2 * time.Second)
+		if n := w.spool.Len(); n != 1 {
+			t.Errorf("%d on disk, want 1", n)
+		}
+		w.end(time.Nanosecond)
+		if n := w.spool.Len(); n != 0 {
+			t.Errorf("%d on disk, want 0", n)
+		}
+		w.wantArrived(1)
+	})
+}
+
 func TestStopFinishesTheReplayWhereTheStoreIsThere(t *testing.T) {
 	inWorld(t, down, func(t *testing.T, w *world) {
 		w.add(500)
