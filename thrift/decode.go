@@ -29,6 +29,15 @@ func read(into readable, body []byte) error {
 
 // decodeCall decodes the arguments of a watched call: a *hiveserver.T…Req, without a password.
 func decodeCall(m Method, body []byte, truncated bool) (any, error) {
+	if !truncated {
+		if req := plainCall(m, body); req != nil {
+			return req, nil
+		}
+	}
+	return generatedCall(m, body, truncated)
+}
+
+func generatedCall(m Method, body []byte, truncated bool) (any, error) {
 	switch m {
 	case OpenSession:
 		var a hiveserver.TCLIServiceOpenSessionArgs
@@ -67,6 +76,15 @@ func decodeCall(m Method, body []byte, truncated bool) (any, error) {
 
 // decodeReply decodes the result of a watched call: a *hiveserver.T…Resp.
 func decodeReply(m Method, body []byte, truncated bool) (any, error) {
+	if !truncated {
+		if resp := plainReply(m, body); resp != nil {
+			return resp, nil
+		}
+	}
+	return generatedReply(m, body, truncated)
+}
+
+func generatedReply(m Method, body []byte, truncated bool) (any, error) {
 	switch m {
 	case OpenSession:
 		var r hiveserver.TCLIServiceOpenSessionResult

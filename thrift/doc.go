@@ -9,7 +9,7 @@
 //	header   version and type, method name, sequence id of strict TBinaryProtocol
 //	walker   finds the end of a message by its structure alone, whatever the reads cut it into
 //	copy     the bounded copy of the few messages that are decoded
-//	decode   those messages as gohive's generated types
+//	decode   those messages as gohive's generated types, read by hand (plainread, fields) unless they hold anything unusual
 //	pending  calls that wait for their reply, in order
 //
 // What it learns goes to an [Observer]. What it cannot follow (TLS, HTTP, sealed SASL payloads, anything malformed) makes the

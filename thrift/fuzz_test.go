@@ -250,6 +250,7 @@ func FuzzDecode(f *testing.F) {
 		} else {
 			content, err = decodeReply(m, body, truncated)
 		}
+		checkPlain(t, m, isCall, body)
 		if err != nil && content != nil {
 			t.Fatalf("%v with an error: %v", content, err)
 		}
