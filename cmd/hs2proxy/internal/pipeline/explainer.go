@@ -144,14 +144,19 @@ func (e *Explainer) Explain(ctx context.Context, t Target, sql string) (Explaine
 
 var errNoSession = errors.New("no session")
 
-// sessionGone: the client's session cannot be used, so a mirror may answer. HiveServer2 has no code of its own for an
-// unknown handle (SessionManager.getSession throws with code 0), so its words decide.
+// goneWords are HiveServer2's for a session that is gone, or that went away under our operation: only the end of its session
+// closes an operation of ours. It has no code for them (SessionManager and OperationManager throw with code 0).
+var goneWords = []string{
+	"Invalid SessionHandle", "Invalid OperationHandle", "the operation ended in state CANCELED", "the operation ended in state CLOSED",
+}
+
+// sessionGone: the client's session cannot be used, so a mirror may answer.
 func sessionGone(err error) bool {
 	if errors.Is(err, errNoSession) {
 		return true
 	}
 	refused, ok := refusal(err)
-	return ok && strings.Contains(refused.Message, "Invalid SessionHandle")
+	return ok && slices.ContainsFunc(goneWords, func(words string) bool { return strings.Contains(refused.Message, words) })
 }
 
 // protected has one conversation behind the breaker. Connections that had been idle are replaced when they prove dead: the

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -399,5 +400,27 @@ func TestModifiedRows(t *testing.T) {
 	_, err = e.ModifiedRows(within(t), op)
 	if refused, ok := refusal(err); !ok || !strings.Contains(refused.Message, "Invalid OperationHandle") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A client that closes its session while our EXPLAIN runs takes the operation with it; the mirror answers then.
+func TestSessionGone(t *testing.T) {
+	for message, want := range map[string]bool{
+		"Invalid SessionHandle: SessionHandle [x]":                                      true,
+		"Invalid OperationHandle: OperationHandle [opType=EXECUTE_STATEMENT]":           true,
+		"the operation ended in state CANCELED":                                         true,
+		"the operation ended in state CLOSED":                                           true,
+		"Error while compiling statement: FAILED: SemanticException Table not found x":  false,
+		"Error while compiling statement: FAILED: ParseException line 1:0 cannot parse": false,
+	} {
+		if got := sessionGone(fmt.Errorf("explain: %w", &client.Error{Message: message})); got != want {
+			t.Errorf("%q: %v", message, got)
+		}
+	}
+	if sessionGone(errors.New("Invalid SessionHandle")) {
+		t.Error("a transport error is no answer of HiveServer2")
+	}
+	if !sessionGone(errNoSession) {
+		t.Error("without a session there is only the mirror")
 	}
 }
