@@ -40,7 +40,15 @@ func isIn(set map[string]struct{}, word string) bool {
 	if len(word) > maxKeyword {
 		return false
 	}
-	_, ok := set[lowerASCII(word)]
+	var lower [maxKeyword]byte // no allocation for a key
+	for i := range len(word) {
+		c := word[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		lower[i] = c
+	}
+	_, ok := set[string(lower[:len(word)])]
 	return ok
 }
 

@@ -221,21 +221,23 @@ func (l *lexer) underscore() tokenKind {
 
 // stringLiteral moves behind a string and any further ones that follow at once, as HiveLexer's StringLiteral does.
 func (l *lexer) stringLiteral() tokenKind {
-	for l.pos < len(l.src) && (l.src[l.pos] == '\'' || l.src[l.pos] == '"') {
-		quote := l.src[l.pos]
-		l.pos++
-		for l.pos < len(l.src) && l.src[l.pos] != quote {
-			if l.src[l.pos] == '\\' {
-				l.pos++
+	src, pos := l.src, l.pos // in registers
+	for pos < len(src) && (src[pos] == '\'' || src[pos] == '"') {
+		quote := src[pos]
+		pos++
+		for pos < len(src) && src[pos] != quote {
+			if src[pos] == '\\' {
+				pos++
 			}
-			l.pos++
+			pos++
 		}
-		if l.pos >= len(l.src) {
-			l.pos = len(l.src)
+		if pos >= len(src) {
+			l.pos = len(src)
 			return tokBad
 		}
-		l.pos++
+		pos++
 	}
+	l.pos = pos
 	return tokString
 }
 

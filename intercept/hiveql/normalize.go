@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"strings"
+	"sync"
 )
 
 // MaxNormalized bounds Info.Normalized, in bytes; a longer text ends in "…". The fingerprint covers all of it.
@@ -19,8 +20,7 @@ type normalizer struct {
 	lexer
 	out  strings.Builder
 	full bool
-	sum  hash.Hash
-	hash *bufio.Writer
+	*hasher
 
 	last       class  // what was written last
 	lastWord   string // the word, when last is one
@@ -29,9 +29,22 @@ type normalizer struct {
 	call       int    // the depth of the arguments of EXTRACT or TRIM, whose FROM has no table; 0 outside
 }
 
-func newNormalizer(sql string) *normalizer {
+// hasher sums what is written to hash, in pieces of its buffer.
+type hasher struct {
+	sum  hash.Hash
+	hash *bufio.Writer
+}
+
+var hashers = sync.Pool{New: func() any {
 	sum := sha256.New()
-	return &normalizer{lexer: lexer{src: sql}, sum: sum, hash: bufio.NewWriter(sum)}
+	return &hasher{sum, bufio.NewWriterSize(sum, 1024)}
+}}
+
+// newNormalizer needs its result taken, once, which gives the hasher back.
+func newNormalizer(sql string) *normalizer {
+	n := &normalizer{lexer: lexer{src: sql}, hasher: hashers.Get().(*hasher)}
+	n.out.Grow(min(len(sql), 2048)) // most texts; lists of literals shrink
+	return n
 }
 
 // normalize returns the normalized text of sql and its fingerprint.
@@ -48,7 +61,13 @@ func normalize(sql string) (text, fingerprint string) {
 
 func (n *normalizer) result() (text, fingerprint string) {
 	_ = n.hash.Flush() // a hash takes every write
-	return n.out.String(), hex.EncodeToString(n.sum.Sum(nil)[:8])
+	var sum [sha256.Size]byte
+	fingerprint = hex.EncodeToString(n.sum.Sum(sum[:0])[:8])
+	n.sum.Reset()
+	n.hash.Reset(n.sum)
+	hashers.Put(n.hasher)
+	n.hasher = nil
+	return n.out.String(), fingerprint
 }
 
 // token writes one token, or several that make one piece.
@@ -85,11 +104,11 @@ func (n *normalizer) word(s string) {
 		n.piece(clsName, valid(s))
 		return
 	}
+	s = lowerASCII(s)
 	c := clsName
 	if isIn(reserved, s) {
 		c = clsWord
 	}
-	s = lowerASCII(s)
 	n.piece(c, s)
 	n.lastWord = s
 	switch s {

@@ -156,10 +156,21 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sql string) { checkInfo(t, sql) })
 }
 
+// BenchmarkParse measures a query as reports send it, and one with a long list of literals.
 func BenchmarkParse(b *testing.B) {
-	sql := "select a.x, count(*) from t a join u b on a.k = b.k where a.ds in (" + strings.Repeat("'2024-01-01', ", 1000) + "'x') group by a.x"
-	b.SetBytes(int64(len(sql)))
-	for b.Loop() {
-		Parse(sql)
+	for name, sql := range map[string]string{
+		"Report": `SELECT c.c_customer_id, c.c_last_name, d.d_date, SUM(ss.ss_net_paid) AS paid FROM store_sales ss
+			JOIN customer c ON ss.ss_customer_sk = c.c_customer_sk JOIN date_dim d ON ss.ss_sold_date_sk = d.d_date_sk
+			WHERE d.d_year = 2001 AND d.d_moy IN (1, 2, 3) AND c.c_birth_country <> 'FRANCE'
+			GROUP BY c.c_customer_id, c.c_last_name, d.d_date HAVING SUM(ss.ss_net_paid) > 1000 ORDER BY paid DESC LIMIT 100`,
+		"List": "select a.x, count(*) from t a join u b on a.k = b.k where a.ds in (" + strings.Repeat("'2024-01-01', ", 1000) + "'x') group by a.x",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(sql)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Parse(sql)
+			}
+		})
 	}
 }
