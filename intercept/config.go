@@ -42,6 +42,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// probes are the TCP keep-alive probes of both sides.
+func (c Config) probes() net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: c.KeepAlive, Interval: c.KeepAlive, Count: 4}
+}
+
 // Validate names the first field that cannot be used, its value and what would be right.
 func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {

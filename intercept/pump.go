@@ -22,6 +22,8 @@ type pump struct {
 	// toTCP is to where bytes may be spliced, nil elsewhere; limited is splice's reader, kept to save its allocation.
 	toTCP   *net.TCPConn
 	limited io.LimitedReader
+	// coming is how many of the next bytes are to be spliced.
+	coming int64
 	// counted is the relay's counter of these bytes, total the server's.
 	counted, total *atomic.Int64
 	// pieces are those read so far, counted from somewhere so that the login is not always the piece that is timed.
@@ -51,8 +53,12 @@ func (p *pump) run() {
 
 // step moves the next bytes. It reports whether the direction goes on.
 func (p *pump) step() bool {
-	if n := p.spliceable(); n > 0 {
-		return p.splice(n)
+	if n := p.coming; n > 0 {
+		if !p.splice(n) {
+			return false
+		}
+		p.coming = p.spliceable()
+		return true
 	}
 	b, err := p.reader.read()
 	if err != nil {
@@ -67,6 +73,7 @@ func (p *pump) step() bool {
 func (p *pump) forward(b []byte) bool {
 	n, refused := p.timed(b)
 	if n > 0 {
+		p.coming = p.spliceable()
 		written, err := p.to.Write(b[:n])
 		p.counted.Add(int64(written))
 		p.total.Add(int64(written))

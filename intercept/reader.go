@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// bufferSize is what one read may bring, in bytes.
-const bufferSize = 64 << 10
+// bufferSize is what one read may bring, in bytes: enough for nearly every message that is no large fetch, whose beginning is
+// all that is read of it.
+const bufferSize = 32 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 

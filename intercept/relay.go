@@ -48,8 +48,7 @@ func (r *relay) run(ctx context.Context) {
 		r.fail(&failure{thrift.HiveServer2, phaseConnect, err})
 		return
 	}
-	tune(r.client, r.server.cfg.KeepAlive)
-	tune(upstream, r.server.cfg.KeepAlive)
+	r.server.keepAlive(r.client)
 
 	up := newPump(r, thrift.Client, r.client, upstream)
 	down := newPump(r, thrift.HiveServer2, upstream, r.client)
@@ -80,11 +79,10 @@ func (r *relay) dial(ctx context.Context) (net.Conn, error) {
 	return upstream, nil
 }
 
-// tune turns off Nagle's delay, which would hold small messages back, and asks the system to notice a dead peer.
-func tune(conn net.Conn, keepAlive time.Duration) {
+// keepAlive asks the system to notice a dead peer. Package net has turned off Nagle's delay, which would hold small messages back.
+func (s *Server) keepAlive(conn net.Conn) {
 	if c, ok := conn.(*net.TCPConn); ok {
-		_ = c.SetNoDelay(true)
-		_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive, Count: 4})
+		_ = c.SetKeepAliveConfig(s.cfg.probes())
 	}
 }
 

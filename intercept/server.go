@@ -45,7 +45,7 @@ func NewServer(cfg Config, tracker *Tracker, log zerolog.Logger) (*Server, error
 	}
 	s := &Server{cfg: cfg.withDefaults(), tracker: tracker, log: log, now: time.Now}
 	s.dial = func(ctx context.Context) (net.Conn, error) {
-		var d net.Dialer
+		d := net.Dialer{KeepAliveConfig: s.cfg.probes()}
 		return d.DialContext(ctx, "tcp", s.cfg.Address)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

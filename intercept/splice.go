@@ -13,7 +13,7 @@ import (
 // Bounds of what is handed to the kernel at a time, in bytes: below the first, copying is cheaper than the pipe it takes; the
 // second keeps the byte counters of a long frame fresh.
 const (
-	spliceFrom = 64 << 10
+	spliceFrom = bufferSize
 	spliceMost = 16 << 20
 )
 
