@@ -6,6 +6,6 @@
 // machine of sessions and statements shared by all connections of the upstream. The Tracker's events go to a [Sink],
 // which may drop but never block. Nothing flows back: whatever happens to the observation, the bytes go on.
 //
-// Ownership: Serve owns the accept loop, each relay its two connections and its second goroutine; Shutdown waits for all of
+// Ownership: Serve owns the accept loop, each relay's goroutines its two connections; Shutdown waits for all of
 // them. Lock order: Server, relay, thrift.Conn, Tracker, then the Sink's own; no lock is held across I/O.
 package intercept

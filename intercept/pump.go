@@ -44,6 +44,7 @@ func newPump(r *relay, side thrift.Side, from, to net.Conn) *pump {
 }
 
 func (p *pump) run() {
+	defer p.relay.done()
 	for p.step() {
 		if p.side == thrift.HiveServer2 && p.relay.clientEnded.Load() {
 			p.relay.boundUpstream()

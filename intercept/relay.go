@@ -13,7 +13,8 @@ import (
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
-// relay is one client connection and its connection to HiveServer2. run owns both, and a second goroutine that it waits for.
+// relay is one client connection and its connection to HiveServer2. Its goroutines own both: first one that connects, then one
+// for each direction, the last of which ends the relay.
 type relay struct {
 	server   *Server
 	id       int64
@@ -24,6 +25,7 @@ type relay struct {
 
 	fromClient, fromServer atomic.Int64
 	clientEnded            atomic.Bool // the client has closed its side
+	running                atomic.Int32
 
 	mu struct {
 		sync.Mutex
@@ -40,9 +42,11 @@ func (s *Server) newRelay(id int64, client net.Conn) *relay {
 	return r
 }
 
-// run relays until both directions have ended.
-func (r *relay) run(ctx context.Context) {
-	defer r.end()
+// connect dials HiveServer2 and has both directions relayed until they have ended. Connecting takes a deep stack, which the
+// goroutines that stay do without: their stacks are most of what an idle connection costs.
+func (r *relay) connect(ctx context.Context) {
+	r.running.Store(1)
+	defer r.done()
 	upstream, err := r.dial(ctx)
 	if err != nil {
 		r.fail(&failure{thrift.HiveServer2, phaseConnect, err})
@@ -52,13 +56,17 @@ func (r *relay) run(ctx context.Context) {
 
 	up := newPump(r, thrift.Client, r.client, upstream)
 	down := newPump(r, thrift.HiveServer2, upstream, r.client)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		down.run()
-	}()
-	up.run()
-	<-done
+	r.running.Add(2)
+	r.server.work.Go(down.run)
+	r.server.work.Go(up.run)
+}
+
+// done is deferred by each goroutine of the relay; the last ends it.
+func (r *relay) done() {
+	if r.running.Add(-1) == 0 {
+		defer r.server.finish(r)
+		r.end()
+	}
 }
 
 func (r *relay) dial(ctx context.Context) (net.Conn, error) {

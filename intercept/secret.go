@@ -1,9 +1,6 @@
 package intercept
 
-import (
-	"maps"
-	"strings"
-)
+import "strings"
 
 // Redacted stands for the value of a setting whose name speaks of a secret.
 const Redacted = "***"
@@ -27,16 +24,12 @@ func secretSetting(name string) bool {
 	return strings.HasSuffix(name, ".key") || name == "key"
 }
 
-// redact copies settings with the values of secrets replaced.
+// redact replaces the values of secrets in settings, which nobody else may hold, and returns them.
 func redact(settings map[string]string) map[string]string {
-	if settings == nil {
-		return nil
-	}
-	kept := maps.Clone(settings)
-	for name := range kept {
+	for name := range settings {
 		if secretSetting(name) {
-			kept[name] = Redacted
+			settings[name] = Redacted
 		}
 	}
-	return kept
+	return settings
 }

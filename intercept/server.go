@@ -102,10 +102,7 @@ func (s *Server) start(client net.Conn) {
 	s.mu.relays[r] = struct{}{}
 	s.counters.accepted.Add(1)
 	s.counters.open.Add(1)
-	s.work.Go(func() {
-		defer s.finish(r)
-		r.run(s.ctx)
-	})
+	s.work.Go(func() { r.connect(s.ctx) })
 }
 
 func (s *Server) finish(r *relay) {
