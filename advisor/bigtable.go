@@ -117,6 +117,10 @@ func (c *choosing) convert(a conversion) outcome {
 		}
 		rows := int64(-1)
 		if !overflow {
+			// Once an input above the budget was met, rows are not looked at any more.
+			if j.Inputs[pos].Uncounted {
+				return outcome{big: -1, failed: step{check: checkUncounted, pos: int16(pos)}}
+			}
 			rows = cumulativeRows(&j.Inputs[pos])
 		}
 		chosen := candidates&bit(pos) != 0 &&
@@ -152,6 +156,7 @@ func (c *choosing) convert(a conversion) outcome {
 	return outcome{big: big, total: total}
 }
 
+// cumulativeRows are an input's own rows where the plan does not tell those of the operators below.
 func cumulativeRows(in *Input) int64 {
 	if in.CumulativeRows < 0 {
 		return in.Rows

@@ -11,6 +11,7 @@ const (
 	checkLastOuter
 	checkNoCandidate
 	checkStatistics
+	checkUncounted
 	checkSecondBig
 	checkMustHash
 	checkTotal
@@ -34,6 +35,7 @@ var checkTexts = [...]string{
 	checkLastOuter:      "no outer join as last condition of three or more inputs",
 	checkNoCandidate:    "the join type lets an input be streamed",
 	checkStatistics:     "every input has statistics",
+	checkUncounted:      "every operator below an input has an estimate, or an input above the budget comes first",
 	checkSecondBig:      "only one input exceeds the budget (bytes)",
 	checkMustHash:       "the input that must be hashed fits the budget (bytes)",
 	checkTotal:          "the hashed inputs together fit the budget (bytes)",

@@ -68,7 +68,10 @@ type Input struct {
 	Rows     int64 `json:"rows"`
 	DataSize int64 `json:"data_size"`
 	// CumulativeRows sums the row estimates of the operators from the scans up to this input, as the big-table choice counts them.
+	// −1: the plan does not tell them.
 	CumulativeRows int64 `json:"cumulative_rows"`
+	// Uncounted: the planner itself cannot count them, since a sort-merge-bucket join lies below. CumulativeRows is −1 then.
+	Uncounted bool `json:"uncounted,omitempty"`
 	// BasicStats and ColumnStats are COMPLETE, PARTIAL or NONE, as printed.
 	BasicStats  string `json:"basic_stats"`
 	ColumnStats string `json:"column_stats"`

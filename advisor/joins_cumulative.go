@@ -6,7 +6,7 @@ import (
 
 // inputCumulative is the row count by which Hive chooses the big table: the sum of the estimates from the scans up to
 // the input's reduce sink (ConvertJoinMapJoin.computeCumulativeCardinality). Where the join has removed the sink, it
-// counts as its input does. −1: some operator has no estimate, a Dummy Store for instance; Hive converts no join then.
+// counts as its input does. −1: the plan's text has no estimate of some operator.
 func (f *flow) inputCumulative(s side) int64 {
 	memo := map[*explain.Operator]int64{}
 	feed := s.feeds[0]
@@ -24,6 +24,19 @@ func (f *flow) inputCumulative(s side) int64 {
 		return -1
 	}
 	return addCount(f.cumulative(feed, memo), f.rows(feed))
+}
+
+// uncounted tells whether the planner finds an operator without an estimate on its way from the input to the scans: the Dummy
+// Store that takes the place of a shuffle below a sort-merge-bucket join has none (computeCumulativeCardinality then returns null).
+func (f *flow) uncounted(s side) bool {
+	for _, feed := range s.feeds {
+		for _, o := range f.below(feed) {
+			if isJoin(o) && f.strategy(o) == SMB {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // cumulative sums the estimates of an operator and all below it; of a join's inputs the largest counts. Operators that

@@ -24,7 +24,9 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 	st := f.unionEstimate(s.feeds)
 	in.Rows, in.DataSize = st.Rows, st.DataSize
 	in.BasicStats, in.ColumnStats = st.Basic, st.Column
-	in.CumulativeRows = f.inputCumulative(s)
+	if in.Uncounted = f.uncounted(s); !in.Uncounted {
+		in.CumulativeRows = f.inputCumulative(s)
+	}
 	scans := f.scans(s.feeds[0])
 	for _, feed := range s.feeds[1:] {
 		scans = append(scans, f.scans(feed)...)

@@ -313,10 +313,11 @@ func (c *plannedCase) joinsOf(t testing.TB) []Join {
 var updateCases = goflag.Bool("update-cases", false, "choose testdata/cases.jsonl.gz anew from the shared cases")
 
 // regressionCases are chosen from the shared decisions; shapeCases are decisions over unions, windows, limits, computed keys and partitions
-// without statistics, taken from a HiveServer2 of our own.
+// without statistics, taken from a HiveServer2 of our own; smbBelowCases are joins above a sort-merge-bucket join, from there too.
 const (
 	regressionCases = "testdata/cases.jsonl.gz"
 	shapeCases      = "testdata/shapes.jsonl.gz"
+	smbBelowCases   = "testdata/smbbelow.jsonl.gz"
 )
 
 // TestRegressionCases holds the simulation to what it reached: every case agrees in strategy, big table, budget and every size.
@@ -324,7 +325,7 @@ func TestRegressionCases(t *testing.T) {
 	if *updateCases {
 		writeCases(t, chooseCases(sharedOracle(t), 520))
 	}
-	for _, path := range []string{regressionCases, shapeCases} {
+	for _, path := range []string{regressionCases, shapeCases, smbBelowCases} {
 		t.Run(filepath.Base(path), func(t *testing.T) { agreesThroughout(t, path) })
 	}
 }

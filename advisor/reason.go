@@ -41,6 +41,8 @@ func (c *choosing) clause(st *step, decisive bool) string {
 		return "the join type lets no input be streamed" + no
 	case checkStatistics:
 		return inputName(j, int(st.pos)) + " has no statistics" + no
+	case checkUncounted:
+		return inputName(j, int(st.pos)) + " lies above a sort-merge-bucket join, where the planner cannot count rows" + no
 	case checkSecondBig:
 		return inputName(j, int(st.pos)) + " is a second input above the budget, " + left + " against " + right + shared + no
 	case checkMustHash:

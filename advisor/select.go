@@ -45,7 +45,7 @@ func (st *step) attempt(j *Join, s *Settings) Attempt {
 		a.Left, a.Right = &left, &right
 	}
 	switch st.check {
-	case checkStatistics, checkSecondBig, checkMustHash, checkEntries, checkCross:
+	case checkStatistics, checkUncounted, checkSecondBig, checkMustHash, checkEntries, checkCross:
 		a.Note = inputName(j, int(st.pos))
 	case checkNetwork:
 		a.Note = count(st.divisor, "node")
@@ -76,7 +76,7 @@ func uncertain(j *Join, s *Settings) []string {
 		if in.Rows < 0 || in.DataSize < 0 && in.BasicStats == "" {
 			list = append(list, name+": the plan shows no statistics")
 		}
-		if in.CumulativeRows < 0 {
+		if in.CumulativeRows < 0 && !in.Uncounted {
 			list = append(list, name+": the cumulative row estimate is unknown, its own rows are taken")
 		}
 		list = append(list, unknownColumns(in, name, s)...)

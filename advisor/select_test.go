@@ -414,6 +414,46 @@ func TestBigTableByCumulativeRows(t *testing.T) {
 	}
 }
 
+// Above a sort-merge-bucket join the planner cannot count rows. It ends the attempt when it needs them: not once an input above the
+// budget was met. A join recorded without the figure takes the input's own rows.
+func TestUncountedRows(t *testing.T) {
+	uncounted := func(in Input) Input {
+		in.Uncounted, in.CumulativeRows = true, -1
+		return in
+	}
+	small, made, huge := sized("small", mb, 1000), uncounted(sized("made", 2*mb, 1000)), sized("huge", 11*mb, 10)
+	dphj := []string{"hive.optimize.dynamic.partition.hashjoin", "true"}
+	for name, c := range map[string]struct {
+		join     Join
+		settings Settings
+		want     Strategy
+		big      int
+	}{
+		"first":                    {joinOf(Inner, made, small), settings(), MergeJoin, -1},
+		"second":                   {joinOf(Inner, small, made), settings(), MergeJoin, -1},
+		"in the middle":            {joinOf(Inner, small, made, small), settings(), MergeJoin, -1},
+		"DPHJ needs the rows too":  {joinOf(Inner, made, small), settings(dphj...), MergeJoin, -1},
+		"itself above the budget":  {joinOf(Inner, small, uncounted(huge)), settings(), MapJoin, 1},
+		"after one above":          {joinOf(Inner, huge, made), settings(), MapJoin, 0},
+		"before one above":         {joinOf(Inner, made, huge), settings(), MergeJoin, -1},
+		"the figure is not there":  {joinOf(Inner, small, func() Input { in := small; in.CumulativeRows = -1; return in }()), settings(), MapJoin, 0},
+		"of no use without a rule": {joinOf(LeftOuter, small, uncounted(huge)), settings(), MergeJoin, -1},
+	} {
+		d := Select(c.join, c.settings)
+		if d.Strategy != c.want || d.BigTable != c.big {
+			t.Errorf("%s: %s streams %d, want %s and %d: %s", name, d.Strategy, d.BigTable, c.want, c.big, d.Reason)
+		}
+		assumed := strings.Contains(strings.Join(d.Uncertain, "\n"), "cumulative")
+		if assumed != (name == "the figure is not there") {
+			t.Errorf("%s: uncertain %q", name, d.Uncertain)
+		}
+	}
+	d := Select(joinOf(Inner, small, made), settings(dphj...))
+	if d.PlanPosition != 0 || !strings.Contains(d.Reason, "lies above a sort-merge-bucket join") || !strings.Contains(d.Attempts[0].Note, "d.made") {
+		t.Errorf("position %d, %+v: %s", d.PlanPosition, d.Attempts[0], d.Reason)
+	}
+}
+
 func TestExpectedDistinct(t *testing.T) {
 	for _, c := range []struct{ n, rows, want int64 }{
 		{1, 100, 1},
