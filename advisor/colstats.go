@@ -48,10 +48,12 @@ type propagation struct {
 	tables   map[string]TableStats
 	settings *Settings
 	done     map[*explain.Operator]*flowStats
+	// whole marks scans of some partitions that were given their whole table's column statistics.
+	whole map[*explain.Operator]bool
 }
 
 func newPropagation(f *flow, tables map[string]TableStats, s *Settings) *propagation {
-	return &propagation{flow: f, tables: tables, settings: s, done: map[*explain.Operator]*flowStats{}}
+	return &propagation{flow: f, tables: tables, settings: s, done: map[*explain.Operator]*flowStats{}, whole: map[*explain.Operator]bool{}}
 }
 
 // extended tells whether the plan prints tables and paths, so that their absence means something.

@@ -28,12 +28,13 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 			}
 			continue
 		}
-		cs, found, asked := p.columnStats(&t, c.column, parts)
+		cs, found, asked, whole := p.columnStats(&t, c.column, parts)
 		switch {
 		case none || given && asked && !found:
 			p.makeUp(&col, st.Rows)
 		case found:
 			measured(&col, &cs)
+			p.whole[o] = p.whole[o] || whole
 		}
 		out = append(out, col)
 	}
@@ -212,18 +213,30 @@ func booleanValues(c *ColumnStats) int64 {
 }
 
 // columnStats finds a column's statistics: of the partitions read that have any, added up as the metastore does without bit vectors
-// (nulls summed, the largest number of distinct values and average length), or the table's. asked: somebody looked, so their absence means there are none.
-func (p *propagation) columnStats(t *TableStats, column string, parts []string) (stats ColumnStats, found, asked bool) {
+// (nulls summed, the largest number of distinct values and average length), or the table's where not every partition was asked for the
+// column. asked: somebody looked, so their absence means there are none. whole: the table has other partitions than those too.
+func (p *propagation) columnStats(t *TableStats, column string, parts []string) (stats ColumnStats, found, asked, whole bool) {
 	column = strings.ToLower(column)
-	sum, have, seen := ColumnStats{}, 0, 0
+	if sum, have, ok := p.partitionStats(t.Table, column, parts); ok {
+		return sum, have > 0, true, false
+	}
+	c, ok := t.Columns[column]
+	whole = len(parts) > 0 && (t.PartitionsNum == nil || *t.PartitionsNum != int64(len(parts)))
+	return c, ok, containsFold(t.ColumnsRead, column), whole
+}
+
+// partitionStats adds up a column's statistics over partitions; have is how many have any. It reports false unless all were asked for it.
+func (p *propagation) partitionStats(table, column string, parts []string) (sum ColumnStats, have int, ok bool) {
 	for _, name := range parts {
-		ps, ok := p.tables[t.Table+"/"+name]
+		ps, ok := p.tables[table+"/"+name]
 		if !ok {
-			continue
+			return ColumnStats{}, 0, false
 		}
-		seen++
-		c, ok := ps.Columns[column]
-		if !ok {
+		c, there := ps.Columns[column]
+		if !there {
+			if !containsFold(ps.ColumnsRead, column) {
+				return ColumnStats{}, 0, false
+			}
 			continue
 		}
 		have++
@@ -235,14 +248,10 @@ func (p *propagation) columnStats(t *TableStats, column string, parts []string) 
 			sum.AvgLen = c.AvgLen
 		}
 	}
-	if seen > 0 {
-		if have >= 2 && have < len(parts) {
-			sum.Nulls = extrapolate(sum.Nulls, have, len(parts))
-		}
-		return sum, have > 0, true
+	if have >= 2 && have < len(parts) {
+		sum.Nulls = extrapolate(sum.Nulls, have, len(parts))
 	}
-	c, ok := t.Columns[column]
-	return c, ok, containsFold(t.ColumnsRead, column)
+	return sum, have, len(parts) > 0
 }
 
 func addNumbers(a, b *int64) *int64 {

@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
@@ -15,8 +16,9 @@ type origin struct {
 
 // Enrich adds what the metastore knows of the tables to the inputs of joins read from a plan: column statistics scaled as the planner
 // scales them on the way from the scan (StatsRulesProcFactory), sort columns, bytes on disk. Tables are keyed "database.table"; a
-// partition's own statistics are keyed "database.table/" and its name as SHOW PARTITIONS prints it. Where the partitions a plan reads
-// are given they are added up, otherwise the table's statistics count as they are. Settings decide what the planner makes up for columns
+// partition's own statistics are keyed "database.table/" and its name as SHOW PARTITIONS prints it. Where all partitions a scan reads
+// are given, with the column read, they are added up; otherwise the table's statistics count as they are, and the input is marked
+// WholeTable unless the scan reads every partition. Settings decide what the planner makes up for columns
 // without statistics; these are the defaults (see EnrichFor).
 func Enrich(joins []Join, tables map[string]TableStats) {
 	s := NewSettings(nil)
@@ -89,6 +91,7 @@ func (p *propagation) enrich(in *Input) {
 		return
 	}
 	p.inputColumns(in, side)
+	in.WholeTable = p.wholeTable(side)
 	p.inputLayout(in, side)
 }
 
@@ -232,6 +235,16 @@ func lowered(names []string) []string {
 		out[i] = strings.ToLower(n)
 	}
 	return out
+}
+
+// wholeTable tells whether column statistics of a whole table stand for those of the partitions that a scan below reads.
+func (p *propagation) wholeTable(side side) bool {
+	for _, feed := range side.feeds {
+		if slices.ContainsFunc(p.flow.scans(feed), func(scan *explain.Operator) bool { return p.whole[scan] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // diskSize adds up totalSize of what the scan reads; a size the metastore does not have counts as nothing.

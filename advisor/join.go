@@ -84,6 +84,8 @@ type Input struct {
 	OverJoin bool `json:"over_join,omitempty"`
 	// GroupBys counts the Group By operators between this input and the next shuffle below; two keep a sort-merge-bucket join out.
 	GroupBys int `json:"group_bys,omitempty"`
+	// WholeTable: the plan reads some partitions of a table below, but the statistics taken are those of the table as a whole.
+	WholeTable bool `json:"whole_table,omitempty"`
 	// OnlineDataSize is the planner's own hash-table estimate in bytes where it witnesses it (nil otherwise); the simulation computes its own.
 	OnlineDataSize *int64 `json:"online_data_size,omitempty"`
 

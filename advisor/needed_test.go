@@ -2,6 +2,7 @@ package advisor
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,5 +52,66 @@ func TestNeededIsEnough(t *testing.T) {
 	got := Needed(recorded)
 	if len(got) != 2 || got[0].Table != "d.s" || !slices.Equal(got[1].Columns, []string{"k", "v"}) {
 		t.Errorf("recorded joins need %+v", got)
+	}
+}
+
+// A partitioned scan takes its partitions' statistics where all of them were asked for the column, else its table's, and tells.
+func TestWholeTable(t *testing.T) {
+	inputs, told := 0, 0
+	for _, c := range readCases(t, regressionCases) {
+		s := NewSettings(c.Settings)
+		joins := c.joinsOf(t)
+		all := c.stats(joins)
+		EnrichFor(joins, all, &s)
+		for _, j := range joins {
+			for _, in := range j.Inputs {
+				if in.WholeTable {
+					t.Errorf("%s join %d input %d: every partition is given", c.ID, j.Ordinal, in.Position)
+				}
+			}
+		}
+		last := map[string]string{} // of each table one partition is withheld
+		for key, ts := range all {
+			if ts.Partition != "" {
+				last[ts.Table] = max(last[ts.Table], key)
+			}
+		}
+		if len(last) == 0 {
+			continue
+		}
+		for table, key := range last {
+			delete(all, key)
+			ts := all[table]
+			ts.Columns = map[string]ColumnStats{}
+			for _, col := range ts.ColumnTypes {
+				ts.Columns[col.Name] = ColumnStats{NDV: new(int64(7)), Nulls: new(int64(1))}
+			}
+			all[table] = ts
+		}
+		joins = c.joinsOf(t)
+		EnrichFor(joins, all, &s)
+		for i := range joins {
+			d := decide(&joins[i], &s, false)
+			said := 0
+			for _, text := range d.Uncertain {
+				if strings.Contains(text, "those of the whole table are taken") {
+					said++
+				}
+			}
+			marked := 0
+			for _, in := range joins[i].Inputs {
+				inputs++
+				if in.WholeTable {
+					marked++
+				}
+			}
+			told += marked
+			if said != marked {
+				t.Errorf("%s join %d: %d inputs take their whole table, %d are told", c.ID, i, marked, said)
+			}
+		}
+	}
+	if told == 0 || told == inputs {
+		t.Errorf("%d of %d inputs take their whole table", told, inputs)
 	}
 }

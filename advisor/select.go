@@ -79,6 +79,9 @@ func uncertain(j *Join, s *Settings) []string {
 		if in.CumulativeRows < 0 && !in.Uncounted {
 			list = append(list, name+": the cumulative row estimate is unknown, its own rows are taken")
 		}
+		if in.WholeTable {
+			list = append(list, name+": statistics of the partitions read are not known, those of the whole table are taken")
+		}
 		list = append(list, unknownColumns(in, name, s)...)
 	}
 	if s.LLAP && s.NodeExecutors == 0 && s.DaemonHosts != "" {

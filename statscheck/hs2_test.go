@@ -181,7 +181,7 @@ func TestHivePartitions(t *testing.T) {
 	}
 	for i, name := range names {
 		got := refresh(Refresh{Partitions: []string{name}})
-		p, err := ReadPartition(t.Context(), session, table, name)
+		p, err := ReadPartition(t.Context(), session, table, name, nil)
 		if err != nil || !p.BasicAccurate || !slices.Equal(p.ColumnsAccurate, []string{"id"}) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
@@ -196,7 +196,7 @@ func TestHivePartitions(t *testing.T) {
 	if got := refresh(Refresh{}); got.Effect != EffectNoChange || *got.After.Rows != 3 {
 		t.Errorf("the whole table: %s, %d rows", got.Effect, *got.After.Rows)
 	}
-	if _, err := ReadPartition(t.Context(), session, table, "ds=none/h=1"); !errors.Is(err, ErrTableGone) {
+	if _, err := ReadPartition(t.Context(), session, table, "ds=none/h=1", nil); !errors.Is(err, ErrTableGone) {
 		t.Errorf("a partition that is not there: %v", err)
 	}
 }

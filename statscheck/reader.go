@@ -54,21 +54,16 @@ func ReadTable(ctx context.Context, hive Hive, table hiveql.TableName, columns [
 	if stats.Kind == kindView {
 		return stats, nil
 	}
-	for _, c := range readableColumns(stats, columns) {
-		err := readColumn(ctx, hive, quoted, c, &stats)
-		if refused := (*client.Error)(nil); errors.As(err, &refused) && !errors.Is(err, ErrTableGone) {
-			continue // dropped since, or not for our eyes: the column stays unread
-		}
-		if err != nil {
-			return advisor.TableStats{}, fmt.Errorf("read table %s: column %s: %w", table, c, err)
-		}
+	if err := readColumns(ctx, hive, quoted, columns, &stats); err != nil {
+		return advisor.TableStats{}, fmt.Errorf("read table %s: %w", table, err)
 	}
-	slices.Sort(stats.ColumnsAccurate)
 	return stats, nil
 }
 
-// ReadPartition reads one partition ("ds=2024-01-01/h=3") of a table without its columns. Kind is empty, as Hive prints none.
-func ReadPartition(ctx context.Context, hive Hive, table hiveql.TableName, partition string) (advisor.TableStats, error) {
+// ReadPartition reads one partition ("ds=2024-01-01/h=3", as SHOW PARTITIONS prints it) of a table, and the columns named as ReadTable
+// does. Partition columns are left out: a partition has one value of each. Kind is empty, as Hive prints none. ErrTableGone means that
+// there is no such table or partition.
+func ReadPartition(ctx context.Context, hive Hive, table hiveql.TableName, partition string, columns []string) (advisor.TableStats, error) {
 	readAt := time.Now()
 	quoted, err := table.Quoted()
 	if err != nil {
@@ -78,12 +73,34 @@ func ReadPartition(ctx context.Context, hive Hive, table hiveql.TableName, parti
 	if err != nil {
 		return advisor.TableStats{}, fmt.Errorf("read partition of %s: %w", table, err)
 	}
-	stats, err := describe(ctx, hive, table, quoted+" "+clause)
+	target := quoted + " " + clause
+	stats, err := describe(ctx, hive, table, target)
 	if err != nil {
 		return advisor.TableStats{}, fmt.Errorf("read partition %s of %s: %w", partition, table, err)
 	}
 	stats.Partition, stats.ReadAt = partition, readAt
+	columns = slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
+		return slices.Contains(stats.PartitionColumns, strings.ToLower(c))
+	})
+	if err := readColumns(ctx, hive, target, columns, &stats); err != nil {
+		return advisor.TableStats{}, fmt.Errorf("read partition %s of %s: %w", partition, table, err)
+	}
 	return stats, nil
+}
+
+// readColumns adds the statistics of columns to those of the table or partition that target names.
+func readColumns(ctx context.Context, hive Hive, target string, columns []string, stats *advisor.TableStats) error {
+	for _, c := range readableColumns(*stats, columns) {
+		err := readColumn(ctx, hive, target, c, stats)
+		if refused := (*client.Error)(nil); errors.As(err, &refused) && !errors.Is(err, ErrTableGone) {
+			continue // dropped since, or not for our eyes: the column stays unread
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c, err)
+		}
+	}
+	slices.Sort(stats.ColumnsAccurate)
+	return nil
 }
 
 func describe(ctx context.Context, hive Hive, table hiveql.TableName, target string) (advisor.TableStats, error) {
@@ -94,12 +111,12 @@ func describe(ctx context.Context, hive Hive, table hiveql.TableName, target str
 	return ParseDescribe(res.Rows, table.String())
 }
 
-func readColumn(ctx context.Context, hive Hive, quoted, column string, stats *advisor.TableStats) error {
+func readColumn(ctx context.Context, hive Hive, target, column string, stats *advisor.TableStats) error {
 	name, err := hiveql.QuoteIdentifier(column)
 	if err != nil {
 		return err
 	}
-	res, err := hive.Query(ctx, "DESCRIBE FORMATTED "+quoted+" "+name)
+	res, err := hive.Query(ctx, "DESCRIBE FORMATTED "+target+" "+name)
 	if err != nil {
 		return goneOr(err)
 	}

@@ -52,9 +52,27 @@ func TestReadPartitionedTable(t *testing.T) {
 		}
 	}
 	hive := newFakeHive(t).on(describe+" PARTITION (`ds`='a b=c/d', `h`='2')", answer{rows: golden(t, "partition_odd")})
-	got, err := ReadPartition(t.Context(), hive, table, "ds=a b%3Dc%2Fd/h=2")
+	got, err := ReadPartition(t.Context(), hive, table, "ds=a b%3Dc%2Fd/h=2", nil)
 	if err != nil || got.Partition != "ds=a b%3Dc%2Fd/h=2" || got.Rows != nil || *got.TotalSize != 4 {
 		t.Errorf("partition: %+v, %v", got, err)
+	}
+}
+
+func TestReadPartitionColumns(t *testing.T) {
+	const describe = "DESCRIBE FORMATTED `h_statscheck_golden`.`parted` PARTITION (`ds`='2024-01-01', `h`='1')"
+	table := hiveql.TableName{Database: "h_statscheck_golden", Table: "parted"}
+	hive := newFakeHive(t).on(describe, answer{rows: golden(t, "partition")}).on(describe+" `id`", answer{rows: golden(t, "partition_column")}).
+		on(describe+" `name`", answer{err: refused(40000, "Permission denied")})
+	got, err := ReadPartition(t.Context(), hive, table, "ds=2024-01-01/h=1", []string{"ds", "ID", "name", "no_such"})
+	if err != nil || !slices.Equal(got.ColumnsRead, []string{"id"}) || *got.Columns["id"].NDV != 2 || !slices.Equal(got.ColumnsAccurate, []string{"id"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if n := len(hive.statements()); n != 3 {
+		t.Errorf("sent %q", hive.statements())
+	}
+	hive = newFakeHive(t).on(describe, answer{rows: golden(t, "partition")}).on(describe+" `id`", answer{err: refused(10006, "Partition not found")})
+	if _, err := ReadPartition(t.Context(), hive, table, "ds=2024-01-01/h=1", []string{"id"}); !errors.Is(err, ErrTableGone) {
+		t.Errorf("dropped in between: %v", err)
 	}
 }
 
@@ -133,7 +151,7 @@ func TestReadTableQuotes(t *testing.T) {
 	if _, err := ReadTable(t.Context(), hive, hiveql.TableName{Database: "d", Table: "${x}"}, nil); err == nil || len(hive.statements()) > 0 {
 		t.Errorf("%v; sent %q", err, hive.statements())
 	}
-	if _, err := ReadPartition(t.Context(), hive, plain, "ds"); err == nil || len(hive.statements()) > 0 {
+	if _, err := ReadPartition(t.Context(), hive, plain, "ds", nil); err == nil || len(hive.statements()) > 0 {
 		t.Errorf("%v; sent %q", err, hive.statements())
 	}
 }

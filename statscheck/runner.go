@@ -195,7 +195,7 @@ func (r *Runner) judged(ctx context.Context, session Session, table hiveql.Table
 	after.BasicAccurate, after.ColumnsAccurate = true, job.Columns
 	for _, name := range job.Partitions {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
-		p, err := ReadPartition(ctx, session, table, name)
+		p, err := ReadPartition(ctx, session, table, name, nil)
 		cancel()
 		if err != nil {
 			return after, err

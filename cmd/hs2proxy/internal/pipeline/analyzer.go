@@ -20,6 +20,10 @@ const (
 	// on without what did not come in time.
 	statsTimeout = time.Minute
 	knownTimeout = 3 * time.Second
+	// maxPartitions and maxPartitionStatements bound what one analysis asks about partitions, beside the tables themselves: each
+	// costs a DESCRIBE and one more for every column. A table whose partitions go beyond is judged by its aggregated statistics.
+	maxPartitions          = 16
+	maxPartitionStatements = 200
 )
 
 // Query is one query to analyse and the session it belongs to.
@@ -95,7 +99,7 @@ func (a *Analyzer) growth(ctx context.Context, stats map[string]advisor.TableSta
 	defer cancel()
 	out := map[string]float64{}
 	for table, s := range stats {
-		if s.Rows == nil || *s.Rows <= 0 {
+		if s.Partition != "" || s.Rows == nil || *s.Rows <= 0 {
 			continue
 		}
 		rows, ok := a.Known.KnownRows(ctx, a.Upstream, table)
@@ -140,12 +144,13 @@ func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain
 	out.Findings = advisor.Findings(out.Joins, settings)
 }
 
-// statistics reads those of the tables it can, within statsTimeout.
+// statistics reads those of the tables it can, within statsTimeout, and of the partitions that the joins read where they are few.
 func (a *Analyzer) statistics(ctx context.Context, tables []string, joins []advisor.Join) map[string]advisor.TableStats {
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
+	needs := advisor.Needed(joins)
 	needed := map[string][]string{}
-	for _, n := range advisor.Needed(joins) {
+	for _, n := range needs {
 		needed[n.Table] = n.Columns
 	}
 	stats := map[string]advisor.TableStats{}
@@ -160,6 +165,7 @@ func (a *Analyzer) statistics(ctx context.Context, tables []string, joins []advi
 			a.Log.Warn().Str("table", table).Err(err).Msg("table statistics not read; its joins are judged without them")
 		}
 	}
+	a.partitions(ctx, needs, stats)
 	return stats
 }
 

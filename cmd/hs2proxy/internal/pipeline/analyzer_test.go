@@ -151,8 +151,9 @@ func TestGrowth(t *testing.T) {
 	stats := map[string]advisor.TableStats{
 		"same": {Rows: new(int64(10))}, "grown": {Rows: new(int64(10))}, "shrunk": {Rows: new(int64(10))},
 		"uncounted": {Rows: new(int64(10))}, "unknown": {}, "empty": {Rows: new(int64(0))},
+		"grown/ds=1": {Rows: new(int64(10)), Partition: "ds=1"},
 	}
-	a := &Analyzer{Known: known{"same": 10, "grown": 25, "shrunk": 5, "unknown": 3, "empty": 3}}
+	a := &Analyzer{Known: known{"same": 10, "grown": 25, "shrunk": 5, "unknown": 3, "empty": 3, "grown/ds=1": 20}}
 	if got := a.growth(within(t), stats); !maps.Equal(got, map[string]float64{"grown": 2.5, "shrunk": 0.5}) {
 		t.Errorf("got %v", got)
 	}

@@ -157,9 +157,9 @@ func TestTablesTellOfChanges(t *testing.T) {
 func TestTablesKeepTheYoungest(t *testing.T) {
 	tables := NewTables(newFakeHive(), time.Hour, time.Now)
 	at := time.Now()
-	tables.keep("shop.t", advisor.TableStats{Rows: new(int64(2)), ReadAt: at}, nil)
-	tables.keep("shop.t", advisor.TableStats{Rows: new(int64(1)), ReadAt: at.Add(-time.Second)}, nil)
-	if s, ok := tables.lookup("shop.t", nil); !ok || *s.Rows != 2 {
+	tables.keep(subject{table: "shop.t"}, advisor.TableStats{Rows: new(int64(2)), ReadAt: at}, nil)
+	tables.keep(subject{table: "shop.t"}, advisor.TableStats{Rows: new(int64(1)), ReadAt: at.Add(-time.Second)}, nil)
+	if s, ok := tables.lookup(subject{table: "shop.t"}, nil); !ok || *s.Rows != 2 {
 		t.Errorf("got %+v", s)
 	}
 }
