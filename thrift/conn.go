@@ -94,6 +94,6 @@ func (c *Conn) forget() {
 	for _, s := range []*Stream{&c.client, &c.server} {
 		s.copy.release()
 		s.walk.stack = nil
-		s.sasl = negotiation{}
+		s.sasl = nil
 	}
 }

@@ -56,7 +56,10 @@ func (n *negotiation) header(p []byte) (k int, complete, bad bool) {
 // or blind. A length beyond TSaslTransport's bound turns the connection blind instead of being refused: HiveServer2 answers
 // it with status ERROR, which the client shall see.
 func (s *Stream) feedSASL(p []byte) (n int) {
-	sasl := &s.sasl
+	if s.sasl == nil {
+		s.sasl = &negotiation{}
+	}
+	sasl := s.sasl
 	for s.phase == phaseSASL && s.conn.blind == NotBlind {
 		if !sasl.inside {
 			if sasl.have == 0 && s.conn.loggedIn {
@@ -97,7 +100,7 @@ func (s *Stream) feedSASL(p []byte) (n int) {
 
 // clientSASL looks at payload bytes of the client: the mechanism, PLAIN's user, DIGEST-MD5's quality of protection.
 func (s *Stream) clientSASL(b []byte) {
-	sasl := &s.sasl
+	sasl := s.sasl
 	switch {
 	case sasl.status() == saslStart:
 		sasl.mechanism = append(sasl.mechanism, b[:min(len(b), maxMechanism-len(sasl.mechanism))]...)
@@ -111,7 +114,7 @@ func (s *Stream) clientSASL(b []byte) {
 
 // endSASL acts on a complete negotiation message.
 func (s *Stream) endSASL() {
-	c, sasl := s.conn, &s.sasl
+	c, sasl := s.conn, s.sasl
 	switch status := sasl.status(); {
 	case status == saslBad || status == saslError:
 		// The login is over; whatever follows is no framed message.

@@ -32,7 +32,7 @@ type Stream struct {
 	limit int64 // of a frame or message, bytes
 
 	phase phase
-	sasl  negotiation
+	sasl  *negotiation // until the frames begin
 	frame frame
 
 	place place
@@ -134,7 +134,7 @@ func (s *Stream) Inside() bool {
 	}
 	switch s.phase {
 	case phaseSASL:
-		return s.sasl.inside || s.sasl.have > 0
+		return s.sasl != nil && (s.sasl.inside || s.sasl.have > 0)
 	case phaseFramed, phaseBare:
 		return s.frame.open() || s.frame.have > 0 || s.place != inHeader || s.head.begun()
 	default:
@@ -144,7 +144,7 @@ func (s *Stream) Inside() bool {
 
 func (s *Stream) startFrames() {
 	s.phase = phaseFramed
-	s.sasl = negotiation{}
+	s.sasl = nil
 	s.head.reset()
 }
 
