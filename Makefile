@@ -31,11 +31,16 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 	$< fmt --diff
 	$< run ./...
 
-e2e: ## the proxy before a real HiveServer2, with PyHive and the Hive JDBC driver
-	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 20m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/sample/...
+WITHHIVE := $(GO) run ./cmd/hs2proxy/internal/localhive/withhive
+e2e: ## the proxy before a real HiveServer2, with PyHive and the Hive JDBC driver; the sample; our own connections
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 20m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/...
+	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 10m \
+	  -run 'Hive(Types|Refusals|ForeignSession)|SampleOnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
 
-e2e-full: export HS2PROXY_E2E_FULL = 1
-e2e-full: e2e ## the same and what takes long
+e2e-full: ## the same and what takes long
+	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -timeout 40m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/...
+	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 40m \
+	  -run 'Hive' ./thrift/client ./statscheck ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@set -e; for pkg in $$($(GO) list ./...); do \
