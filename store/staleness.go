@@ -80,14 +80,15 @@ type StaleTable struct {
 	Since     time.Time
 	CheckedAt time.Time
 	// Joins7d is how many analysed statements joined the table in seven days.
-	Joins7d     int64
-	JoinColumns []string
-	// History are its last refreshes, the youngest first, at most 10, open ones included: without statistics and plans.
+	Joins7d int64
+	// JoinColumns and OtherColumns are its columns that queries use, as in statscheck.Usage.
+	JoinColumns, OtherColumns []string
+	// History are its last refreshes, the youngest first, at most 20, open ones included: without statistics and plans.
 	History []statscheck.Refresh
 }
 
 const staleSelect = `
-SELECT u.name, t.name, t.health, coalesce(t.checked_at, t.first_seen), coalesce(tu.uses, 0), t.join_columns,
+SELECT u.name, t.name, t.health, coalesce(t.checked_at, t.first_seen), coalesce(tu.uses, 0), t.join_columns, t.other_columns,
        s.partition_name, s.rule, s.level, s.reason, s.evidence, s.columns, s.since
 FROM hs2proxy.staleness s
 JOIN hs2proxy.tables t ON t.id = s.table_id
@@ -121,9 +122,10 @@ func readStale(row pgx.CollectableRow) (StaleTable, error) {
 		t StaleTable
 		h statscheck.Staleness
 	)
-	err := row.Scan(&t.Upstream, &t.Table, &t.Health, &t.CheckedAt, &t.Joins7d, &t.JoinColumns,
+	err := row.Scan(&t.Upstream, &t.Table, &t.Health, &t.CheckedAt, &t.Joins7d, &t.JoinColumns, &t.OtherColumns,
 		&h.Partition, &h.Rule, &h.Level, &h.Reason, &h.Evidence, &h.Columns, &t.Since)
-	h.Table, h.Columns, t.JoinColumns = t.Table, nilIfEmpty(h.Columns), nilIfEmpty(t.JoinColumns)
+	h.Table, h.Columns = t.Table, nilIfEmpty(h.Columns)
+	t.JoinColumns, t.OtherColumns = nilIfEmpty(t.JoinColumns), nilIfEmpty(t.OtherColumns)
 	if len(h.Evidence) == 0 {
 		h.Evidence = nil
 	}
@@ -137,7 +139,7 @@ FROM unnest(@upstreams::text[], @tables::text[]) WITH ORDINALITY AS g(upstream, 
 JOIN LATERAL (SELECT f.id, f.mode, f.columns, f.partitions, f.state, f.requested_by, f.requested_at, f.started_at, f.ended_at, f.effect, f.error
               FROM hs2proxy.refreshes f LEFT JOIN hs2proxy.upstreams u ON u.id = f.upstream_id
               WHERE f.table_name = g.table_name AND (u.name = g.upstream OR f.upstream_id IS NULL)
-              ORDER BY f.id DESC LIMIT 10) r ON true
+              ORDER BY f.id DESC LIMIT 20) r ON true
 ORDER BY g.place, r.id DESC`
 
 func (s *Store) addHistory(ctx context.Context, stale []StaleTable) error {

@@ -7,14 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
@@ -53,7 +51,7 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if !info.Explainable {
 		return fmt.Errorf("a %s statement reads no table or cannot be explained", info.Kind)
 	}
-	a, closeAll := newAnalyzer(cfg, zerolog.Nop())
+	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg), zerolog.Nop())
 	defer closeAll()
 	analysis, err := a.Analyze(ctx, pipeline.Query{
 		SQL: text, Fingerprint: info.Fingerprint, Fallback: info.Query,
@@ -100,20 +98,6 @@ func (c explainCmd) judge(text string) error {
 	}
 	printJoins(os.Stdout, verdicts, advisor.Findings(verdicts, settings))
 	return nil
-}
-
-// newAnalyzer wires an analyzer for one command; the returned function closes its connections.
-func newAnalyzer(cfg config.Config, log zerolog.Logger) (*pipeline.Analyzer, func()) {
-	service := pipeline.NewService(app.ClientConfig(cfg), nil)
-	explainer := pipeline.NewExplainer(app.ExplainConfig(cfg), log)
-	a := &pipeline.Analyzer{
-		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
-		Server: pipeline.NewServer(service, time.Hour, time.Now), Tables: pipeline.NewTables(service, cfg.Stats.MaxAge, time.Now), Log: log,
-	}
-	return a, func() {
-		explainer.Close()
-		service.Close()
-	}
 }
 
 // printJoins prints each join with its verdict and reason, then the findings.

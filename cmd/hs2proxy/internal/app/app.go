@@ -37,7 +37,6 @@ type App struct {
 	metrics  *admin.Metrics
 	admin    *admin.Server // nil: the port is off
 
-	service   *pipeline.Service
 	explainer *pipeline.Explainer
 	facts     *pipeline.Server
 	recorder  *pipeline.Recorder
@@ -51,7 +50,9 @@ type App struct {
 	ready      chan struct{} // closed when Postgres has the schema
 	background sync.WaitGroup
 	stopOthers context.CancelFunc
-	serveErr   chan error
+	// closeAnalyzer closes our own connections to HiveServer2.
+	closeAnalyzer func()
+	serveErr      chan error
 }
 
 // New checks the configuration and builds everything; nothing is dialled but Postgres lazily, and nothing listens yet.
@@ -79,15 +80,11 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	if err != nil {
 		return nil, err
 	}
-	a.service = pipeline.NewService(ClientConfig(cfg), nil)
 	explain := ExplainConfig(cfg)
 	explain.Observe = a.metrics.Explained
-	a.explainer = pipeline.NewExplainer(explain, log)
-	a.facts = pipeline.NewServer(a.service, settingsMaxAge, time.Now)
-	tables := pipeline.NewTables(a.service, cfg.Stats.MaxAge, time.Now)
-	analyzer := &pipeline.Analyzer{
-		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: a.explainer, Server: a.facts, Tables: tables, Log: log,
-	}
+	var analyzer *pipeline.Analyzer
+	analyzer, a.closeAnalyzer = NewAnalyzer(cfg, explain, log)
+	a.explainer, a.facts = analyzer.Explainer, analyzer.Server
 	if cfg.Database.URL != "" {
 		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Logger: log}); err != nil {
 			return nil, fmt.Errorf("database.url: %w", err)
@@ -97,7 +94,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 			return nil, err
 		}
 		if cfg.Stats.Enabled {
-			a.watch = pipeline.NewWatch(cfg.Upstream.Name, tables, cache, a.store, cfg.Stats.Thresholds, log, a.counters, time.Now)
+			a.watch = pipeline.NewWatch(cfg.Upstream.Name, analyzer.Tables, cache, a.store, cfg.Stats.Thresholds, log, a.counters, time.Now)
 			analyzer.Known = a.watch
 			a.replanner = &pipeline.Replanner{Analyzer: analyzer, Samples: samples, Cache: cache, Records: a.store, Log: log}
 		}
@@ -152,21 +149,9 @@ func (a *App) Start(ctx context.Context) error {
 			a.watch.Start()
 		}
 		if a.refresher != nil {
-			a.background.Go(func() {
-				select {
-				case <-a.ready:
-					a.refresher.run(background)
-				case <-background.Done():
-				}
-			})
+			a.whenReady(background, a.refresher.run)
 		}
-		a.background.Go(func() {
-			select {
-			case <-a.ready:
-				a.keep(background)
-			case <-background.Done():
-			}
-		})
+		a.whenReady(background, a.keep)
 	}
 	a.recorder.Start()
 	a.background.Go(func() {
@@ -179,6 +164,17 @@ func (a *App) Start(ctx context.Context) error {
 	a.log.Info().Stringer("listen", l.Addr()).Str("upstream", a.cfg.Upstream.Address).
 		Bool("database", a.store != nil).Bool("refresh", a.refresher != nil).Msg("listening")
 	return nil
+}
+
+// whenReady runs work in the background once Postgres has the schema.
+func (a *App) whenReady(ctx context.Context, work func(context.Context)) {
+	a.background.Go(func() {
+		select {
+		case <-a.ready:
+			work(ctx)
+		case <-ctx.Done():
+		}
+	})
 }
 
 func (a *App) recorded(o store.Observation) {
@@ -196,7 +192,7 @@ func (a *App) Failed() <-chan error { return a.serveErr }
 // Store is the store, nil without a database.
 func (a *App) Store() *store.Store { return a.store }
 
-// Counters are the pipeline's; Stats the relay's.
+// Counters are the pipeline's.
 func (a *App) Counters() *pipeline.Counters { return a.counters }
 
 // Shutdown stops in order: accepting, relays, queue, analyses, writes, refreshes, connections. Connections have until ctx
@@ -232,11 +228,24 @@ func (a *App) Shutdown(ctx context.Context) error {
 }
 
 func (a *App) closeAll() {
-	a.explainer.Close()
-	a.service.Close()
+	a.closeAnalyzer()
 	a.closeSpool()
 	if a.store != nil {
 		a.store.Close()
+	}
+}
+
+// NewAnalyzer wires an analyzer with connections of its own, which the returned function closes.
+func NewAnalyzer(cfg config.Config, explain pipeline.ExplainConfig, log zerolog.Logger) (*pipeline.Analyzer, func()) {
+	service := pipeline.NewService(ClientConfig(cfg), nil)
+	explainer := pipeline.NewExplainer(explain, log)
+	a := &pipeline.Analyzer{
+		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
+		Server: pipeline.NewServer(service, settingsMaxAge, time.Now), Tables: pipeline.NewTables(service, cfg.Stats.MaxAge, time.Now), Log: log,
+	}
+	return a, func() {
+		explainer.Close()
+		service.Close()
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *refresher) neededColumns(ctx context.Context, upstream, table string) (
 	if err != nil {
 		return nil, err
 	}
-	return append(usage.JoinColumns, usage.OtherColumns...), nil
+	return slices.Concat(usage.JoinColumns, usage.OtherColumns), nil
 }
 
 // historyWindow is how far back refreshes count for cooldown and failures in a row.
@@ -97,20 +97,12 @@ func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, err
 	if err != nil {
 		return nil, err
 	}
+	since := time.Now().Add(-historyWindow)
 	out := make([]statscheck.Candidate, 0, len(stale))
 	for _, t := range stale {
-		history, err := r.store.Refreshes(ctx, store.RefreshFilter{
-			Upstream: t.Upstream, Table: t.Table, Since: time.Now().Add(-historyWindow), Limit: 20,
-		})
-		if err != nil {
-			return nil, err
-		}
-		columns, err := r.neededColumns(ctx, t.Upstream, t.Table)
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, statscheck.Candidate{
-			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: columns, History: history,
+			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: slices.Concat(t.JoinColumns, t.OtherColumns),
+			History: slices.DeleteFunc(t.History, func(h statscheck.Refresh) bool { return h.RequestedAt.Before(since) }),
 		})
 	}
 	return out, nil
