@@ -191,7 +191,13 @@ func (w *Watch) Check(ctx context.Context, table string) error {
 	}
 	stats, err := w.tables.Read(ctx, table, slices.Concat(usage.JoinColumns, usage.OtherColumns))
 	switch {
-	case errors.Is(err, statscheck.ErrTableGone), err == nil && stats.Temporary:
+	case errors.Is(err, statscheck.ErrTableGone):
+		// A table that comes back under the name is another one: it starts without rows known and writes counted.
+		if err := w.records.Rebase(ctx, w.upstream, table, statscheck.Baseline{At: w.now()}); err != nil {
+			return err
+		}
+		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
+	case err == nil && stats.Temporary:
 		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
 	case err != nil:
 		return err
@@ -208,7 +214,7 @@ func (w *Watch) Check(ctx context.Context, table string) error {
 		found = statscheck.Check(subject, limits)
 	}
 	for _, s := range found {
-		w.log.Info().Str("table", table).Str("rule", string(s.Rule)).Str("level", string(s.Level)).Str("reason", s.Reason).Msg("stale statistics")
+		w.log.Info().Str("table", table).Str("rule", string(s.Rule)).Str("severity", string(s.Level)).Str("reason", s.Reason).Msg("stale statistics")
 	}
 	return w.records.SaveStaleness(ctx, w.upstream, table, found, statscheck.HealthOf(subject))
 }

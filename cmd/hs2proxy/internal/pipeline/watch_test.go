@@ -309,6 +309,9 @@ func TestCheckTableGone(t *testing.T) {
 	p.cache.Put("k", &store.Analysis{Tables: []string{"shop.t"}, ExplainedAt: p.clock.now()})
 	p.hive.gone("t")
 	p.mustCheck(t, "shop.t")
+	if b := p.records.baselines["shop.t"]; b == nil || b.Rows != nil || !b.At.Equal(p.clock.now()) {
+		t.Errorf("a table of the same name would be measured against this one: %+v", b)
+	}
 	if len(p.records.staleness["shop.t"]) != 0 || p.records.health["shop.t"] != nil || len(p.records.stats) != 1 {
 		t.Errorf("staleness %v, health %v, %d snapshots", p.records.staleness, p.records.health, len(p.records.stats))
 	}
