@@ -29,7 +29,7 @@ func jvmArguments(o Options) []string {
 	for _, pkg := range opened {
 		args = append(args, "--add-opens=java.base/"+pkg+"=ALL-UNNAMED")
 	}
-	return append(args,
+	args = append(args,
 		"--add-opens=java.sql/java.sql=ALL-UNNAMED",
 		"--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
 		"-Djava.io.tmpdir="+l.scratch(),
@@ -38,6 +38,9 @@ func jvmArguments(o Options) []string {
 		"-Dderby.system.durability=test", // commits do not wait for the disk
 		"-Dlog4j2.configurationFile="+filepath.Join(l.conf(), "hive-log4j2.properties"),
 		"-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector",
+	)
+	args = append(args, o.JavaOptions...)
+	return append(args,
 		"-cp", l.conf()+":"+filepath.Join(o.LibDir, "*"),
 		"org.apache.hive.service.server.HiveServer2",
 	)

@@ -1,13 +1,17 @@
 package localhive
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +24,9 @@ const (
 	AuthNone Auth = "NONE"
 	// AuthNoSASL is bare Thrift without a login.
 	AuthNoSASL Auth = "NOSASL"
+	// AuthKerberos is SASL GSSAPI, or SPNEGO over HTTP. The KDC, principal and keytab are the caller's, by Conf, CoreSite
+	// and JavaOptions, and so is the Probe.
+	AuthKerberos Auth = "KERBEROS"
 )
 
 // Options say where and how a server runs. The zero value is a server on a free port with folders in the user's cache.
@@ -36,6 +43,14 @@ type Options struct {
 	Auth Auth
 	// Conf are further properties of hive-site.xml; they win over this package's own.
 	Conf map[string]string
+	// CoreSite are the properties of core-site.xml, which Hadoop reads before Hive's: its security, above all.
+	CoreSite map[string]string
+	// JavaOptions are further arguments of the java command, such as -Djava.security.krb5.conf=…; they come after this
+	// package's own.
+	JavaOptions []string
+	// Probe, when set, tells in place of a login of ours whether the server at an address (host:port) serves yet: it
+	// is called every 200 ms until it returns nil. AuthKerberos needs one.
+	Probe func(ctx context.Context, address string) error
 	// Heap is the JVM's -Xmx, "2g" when empty.
 	Heap string
 	// Fresh forgets the databases and tables of an earlier server in Dir.
@@ -82,8 +97,17 @@ func (o Options) withDefaults() (Options, error) {
 	case "":
 		o.Auth = AuthNone
 	case AuthNone, AuthNoSASL:
+	case AuthKerberos:
+		if o.Probe == nil {
+			return o, errors.New("authentication KERBEROS: needs a Probe that logs in with a ticket")
+		}
 	default:
-		return o, fmt.Errorf("authentication %q: a local HiveServer2 takes NONE or NOSASL", o.Auth)
+		return o, fmt.Errorf("authentication %q: a local HiveServer2 takes NONE, NOSASL or KERBEROS", o.Auth)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.CoreSite)) {
+		if strings.HasPrefix(name, "hive.") {
+			return o, fmt.Errorf("property %s: belongs into hive-site.xml (Conf), not into core-site.xml", name)
+		}
 	}
 	if o.Port < 0 || o.Port > 65535 {
 		return o, fmt.Errorf("port %d: must be between 0 (any free port) and 65535", o.Port)
@@ -99,6 +123,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 3 * time.Minute
+	}
+	if o.Probe == nil {
+		auth := o.Auth
+		o.Probe = func(ctx context.Context, address string) error { return probe(ctx, address, auth) }
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}

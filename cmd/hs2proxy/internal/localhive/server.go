@@ -146,7 +146,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 			return fmt.Errorf("%w (last: %w)", ctx.Err(), last)
 		case <-tick.C:
 		}
-		if last = probe(ctx, s.Address(), s.options.Auth); last == nil {
+		if last = s.options.Probe(ctx, s.Address()); last == nil {
 			return nil
 		}
 	}

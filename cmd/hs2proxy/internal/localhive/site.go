@@ -160,7 +160,12 @@ func writeConf(o Options, port int) error {
 	if err := log4j2.Execute(&logFile, struct{ Log string }{l.log()}); err != nil {
 		return fmt.Errorf("render hive-log4j2.properties: %w", err)
 	}
+	coreFile, err := siteXML(o.CoreSite)
+	if err != nil {
+		return err
+	}
 	for name, content := range map[string][]byte{
+		"core-site.xml":          coreFile,
 		"hive-site.xml":          siteFile,
 		"hive-log4j2.properties": logFile.Bytes(), // the name under which Hive looks for it
 		"log4j.properties":       log4j1,

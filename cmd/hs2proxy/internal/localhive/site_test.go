@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestWriteConf(t *testing.T) {
 		"hive.auto.convert.join.noconditionaltask.size": "52428800",
 		"hive.execution.mode":                           "llap",
 		"hive.x":                                        "a<b & \"c\"",
-	}}.withDefaults()
+	}, CoreSite: map[string]string{"hadoop.security.authentication": "kerberos"}, JavaOptions: []string{"-Djava.security.krb5.conf=/k"}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +37,13 @@ func TestWriteConf(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s = %q, want %q", name, got[name], want)
 		}
+	}
+	if core := readSite(t, filepath.Join(o.Dir, "conf", "core-site.xml")); core["hadoop.security.authentication"] != "kerberos" || len(core) != 1 {
+		t.Errorf("core-site.xml holds %v", core)
+	}
+	args := jvmArguments(o)
+	if i := slices.Index(args, "-Djava.security.krb5.conf=/k"); i < 0 || i > slices.Index(args, "-cp") {
+		t.Errorf("the extra option is not before the class path: %q", args)
 	}
 	logConf, err := os.ReadFile(filepath.Join(o.Dir, "conf", "hive-log4j2.properties"))
 	if err != nil {
@@ -104,7 +112,9 @@ func TestOptionsRefuseWhatCannotWork(t *testing.T) {
 		"blanks":               {Dir: "/tmp/my hive"},
 		"colons":               {Dir: dir, LibDir: "/tmp/a:b"},
 		"folder of their own":  {Dir: dir, LibDir: dir},
-		"NONE or NOSASL":       {Dir: dir, Auth: "LDAP"},
+		"NONE, NOSASL or":      {Dir: dir, Auth: "LDAP"},
+		"needs a Probe":        {Dir: dir, Auth: AuthKerberos},
+		"into hive-site.xml":   {Dir: dir, CoreSite: map[string]string{"hive.server2.authentication": "NONE"}},
 		"between 0 (any free":  {Dir: dir, Port: 70000},
 		"such as 2g":           {Dir: dir, Heap: "2 GB"},
 		"must not be negative": {Dir: dir, Timeout: -1},
