@@ -22,7 +22,24 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Address = ":10000" }, `address ":10000"`},
 		{func(c *Config) { c.Address = "" }, `address ""`},
 		{func(c *Config) { c.Auth = "" }, `auth ""`},
-		{func(c *Config) { c.Auth = "KERBEROS" }, `auth "KERBEROS"`},
+		{func(c *Config) { c.Auth = "kerberos" }, `auth "kerberos"`},
+		{func(c *Config) { c.Auth = "PAM" }, ""},
+		{func(c *Config) { c.Transport = "binary" }, ""},
+		{func(c *Config) { c.Transport, c.HTTPPath = "http", "/gateway/hive" }, ""},
+		{func(c *Config) { c.Transport = "HTTP" }, `transport "HTTP"`},
+		{func(c *Config) { c.HTTPPath = "a?b" }, `HTTP path "a?b"`},
+		{func(c *Config) { c.Transport, c.User = "http", "a:b" }, `user "a:b"`},
+		{func(c *Config) { c.User = "a:b" }, ""},
+		{kerberos("p@R", "k", "hive/_HOST@R"), ""},
+		{kerberos("p/h", "k", "hive/h"), ""},
+		{kerberos("", "k", "hive/h@R"), `principal ""`},
+		{kerberos("p@", "k", "hive/h@R"), `principal "p@"`},
+		{kerberos("@R", "k", "hive/h@R"), `principal "@R"`},
+		{kerberos("p@R@S", "k", "hive/h@R"), `principal "p@R@S"`},
+		{kerberos("p//h@R", "k", "hive/h@R"), `principal "p//h@R"`},
+		{kerberos("p@R", "", "hive/h@R"), "keytab file: empty"},
+		{kerberos("p@R", "k", "hive@R"), `server principal "hive@R"`},
+		{kerberos("p@R", "k", ""), `server principal ""`},
 		{func(c *Config) { c.Auth = "none" }, `auth "none"`},
 		{func(c *Config) { c.User = "" }, "user: empty"},
 		{func(c *Config) { c.Auth, c.User = "NOSASL", "" }, ""},
@@ -59,5 +76,12 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		if s := fmt.Sprintf(format, h); s != "01000000000000000000000000000000" {
 			t.Errorf("%s of a Handle is %s", format, s)
 		}
+	}
+}
+
+func kerberos(principal, keytab, server string) func(*Config) {
+	return func(c *Config) {
+		c.Auth, c.User, c.Password = "KERBEROS", "", ""
+		c.Principal, c.KeytabFile, c.ServerPrincipal = principal, keytab, server
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,9 @@ type socket struct {
 
 // dial connects; with SASL the first replies are checked.
 func dial(ctx context.Context, c Config) (*socket, error) {
+	if c.http() || c.TLS != nil || c.Auth == "KERBEROS" {
+		return nil, errors.New("HTTP, TLS and KERBEROS are configured, but not connected with yet")
+	}
 	dialer := net.Dialer{Timeout: c.DialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", c.Address)
 	if err != nil {
