@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
 // Config is everything an operator can set. Durations are written as "30s", "5m"; sizes are bytes.
 type Config struct {
-	// Listen is the address clients connect to, host:port.
+	// Listen is the address clients connect to, host:port. Binary Thrift, HTTP and TLS share it.
 	Listen    string     `koanf:"listen"`
+	Clients   Clients    `koanf:"clients"`
 	Upstream  Upstream   `koanf:"upstream"`
 	Relay     Relay      `koanf:"relay"`
 	Service   Service    `koanf:"service"`
@@ -20,17 +22,6 @@ type Config struct {
 	Retention Retention  `koanf:"retention"`
 	Log       Log        `koanf:"log"`
 	Admin     Admin      `koanf:"admin"`
-}
-
-// Upstream is the HiveServer2 behind the proxy.
-type Upstream struct {
-	// Name stands for the server in Postgres and in logs.
-	Name string `koanf:"name"`
-	// Address is host:port of its binary Thrift port.
-	Address     string        `koanf:"address"`
-	DialTimeout time.Duration `koanf:"dial_timeout"`
-	// LLAPNodes is the number of LLAP nodes where Hive cannot tell it; 0 means unknown.
-	LLAPNodes int `koanf:"llap_nodes"`
 }
 
 // Relay bounds what the proxy accepts and copies.
@@ -45,18 +36,9 @@ type Relay struct {
 	QueueSize int `koanf:"queue_size"`
 	// DrainTimeout is how long running connections may finish after SIGTERM.
 	DrainTimeout time.Duration `koanf:"drain_timeout"`
-}
-
-// Service is the login of the proxy's own connections: EXPLAIN, DESCRIBE and ANALYZE.
-type Service struct {
-	// Auth is HiveServer2's hive.server2.authentication: NONE, LDAP, CUSTOM or NOSASL.
-	Auth string `koanf:"auth"`
-	User string `koanf:"user"`
-	// Password may come from HS2PROXY_SERVICE__PASSWORD; PasswordFile is read once at the start and wins.
-	Password     string `koanf:"password"`
-	PasswordFile string `koanf:"password_file"`
-	// Settings are SET in the sessions that run ANALYZE (a queue, for instance).
-	Settings map[string]string `koanf:"settings"`
+	// ReusePort lets another process listen on the same address (SO_REUSEPORT), so that a new version starts before the old one
+	// stops.
+	ReusePort bool `koanf:"reuse_port"`
 }
 
 // Explain bounds what explaining may cost HiveServer2.
@@ -87,6 +69,8 @@ type Database struct {
 	// memory. Each proxy needs a folder of its own.
 	SpoolDir   string `koanf:"spool_dir"`
 	SpoolLimit int64  `koanf:"spool_limit"`
+	// Redact are patterns whose matches leave the proxy in no text: not to Postgres, not to the spool, not to the log.
+	Redact []store.Redaction `koanf:"redact"`
 }
 
 // Statistics are the staleness rules and the refreshes.
@@ -140,9 +124,10 @@ func Default() Config {
 	const day = 24 * time.Hour
 	return Config{
 		Listen:   "127.0.0.1:10009",
-		Upstream: Upstream{Name: "default", DialTimeout: 10 * time.Second},
+		Clients:  Clients{LoginTimeout: time.Minute, FailedLogins: FailedLogins{Window: time.Minute, Pause: time.Minute}},
+		Upstream: Upstream{Name: "default", DialTimeout: 10 * time.Second, ZooKeeper: ZooKeeper{Namespace: "hiveserver2"}},
 		Relay:    Relay{CallLimit: thrift.DefaultMaxCallBytes, ReplyLimit: thrift.DefaultMaxReplyBytes, CopyLimit: thrift.DefaultCopyBytes, QueueSize: 4096, DrainTimeout: 30 * time.Second},
-		Service:  Service{Auth: "NONE", User: "hs2proxy"},
+		Service:  Service{Transport: TransportBinary, HTTPPath: "cliservice", Auth: "NONE", User: "hs2proxy", Krb5Conf: "/etc/krb5.conf"},
 		Explain: Explain{
 			Enabled: true, Timeout: 30 * time.Second, Concurrency: 2, Rate: 5, MaxAge: 6 * time.Hour,
 			BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,

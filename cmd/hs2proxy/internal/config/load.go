@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -38,7 +39,7 @@ func Load(path string, environ []string) (Config, error) {
 	err := k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{Tag: "koanf", DecoderConfig: &mapstructure.DecoderConfig{
 		Result: &cfg, TagName: "koanf", WeaklyTypedInput: true, ErrorUnused: true,
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(
-			mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","),
+			structured, mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), servers,
 		),
 	}})
 	if err != nil {
@@ -48,6 +49,38 @@ func Load(path string, environ []string) (Config, error) {
 		return cfg, err
 	}
 	return cfg, secret("admin.token_file", cfg.Admin.TokenFile, &cfg.Admin.Token)
+}
+
+// structured reads a list or a mapping that came as one string: a variable of the environment, in YAML's short form
+// ([{address: "a:10000"}]).
+func structured(from, to reflect.Type, value any) (any, error) {
+	text, ok := value.(string)
+	if k := to.Kind(); !ok || from.Kind() != reflect.String || k != reflect.Slice && k != reflect.Map && k != reflect.Struct {
+		return value, nil
+	}
+	switch {
+	case text == "" && to.Kind() != reflect.Struct:
+		return reflect.Zero(to).Interface(), nil
+	case strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{"):
+		out, err := yaml.Parser().Unmarshal([]byte("value: " + text))
+		if err != nil {
+			return nil, errors.New("no list or mapping in YAML's short form")
+		}
+		return out["value"], nil
+	}
+	return value, nil
+}
+
+// servers takes host:port for one of upstream.servers, and several between commas for all.
+func servers(_, to reflect.Type, value any) (any, error) {
+	text, ok := value.(string)
+	switch {
+	case ok && to == reflect.TypeFor[Server]():
+		return Server{Address: strings.TrimSpace(text)}, nil
+	case ok && to == reflect.TypeFor[[]Server]():
+		return strings.Split(text, ","), nil
+	}
+	return value, nil
 }
 
 // secret reads a file without its last line end, where one is named.

@@ -11,16 +11,15 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
 )
 
 // Validate reports every field that cannot work: its name, its value and what would be right.
 func (c Config) Validate() error {
 	v := &validator{}
 	v.address("listen", c.Listen, true)
-	v.address("upstream.address", c.Upstream.Address, false)
-	v.check(c.Upstream.Name != "", "upstream.name", c.Upstream.Name, "a name for the server, such as \"prod\"")
-	v.check(c.Upstream.LLAPNodes >= 0, "upstream.llap_nodes", c.Upstream.LLAPNodes, "0 (unknown) or the number of LLAP nodes")
-	v.positive("upstream.dial_timeout", c.Upstream.DialTimeout)
+	v.clients(c.Clients)
+	v.upstream(c.Upstream)
 	const frameMin, frameMax = 1 << 20, 1<<31 - 1
 	v.check(c.Relay.CallLimit >= frameMin && c.Relay.CallLimit <= frameMax, "relay.call_limit", c.Relay.CallLimit,
 		"bytes between 1048576 and 2147483647, at least hive.server2.thrift.max.message.size")
@@ -30,11 +29,7 @@ func (c Config) Validate() error {
 		"bytes between 4096 and relay.call_limit")
 	v.check(c.Relay.QueueSize >= 16 && c.Relay.QueueSize <= 1<<20, "relay.queue_size", c.Relay.QueueSize, "between 16 and 1048576")
 	v.positive("relay.drain_timeout", c.Relay.DrainTimeout)
-	v.oneOf("service.auth", c.Service.Auth, "NONE", "LDAP", "CUSTOM", "NOSASL")
-	v.check(c.Service.User != "", "service.user", c.Service.User, "the user the proxy's own connections log in as")
-	if c.Service.Auth == "LDAP" || c.Service.Auth == "CUSTOM" {
-		v.check(c.Service.Password != "", "service.password_file", "", "a file holding the password that "+c.Service.Auth+" asks for")
-	}
+	v.service(c.Service)
 	v.positive("explain.timeout", c.Explain.Timeout)
 	v.check(c.Explain.Concurrency >= 1 && c.Explain.Concurrency <= 64, "explain.concurrency", c.Explain.Concurrency, "between 1 and 64")
 	v.check(c.Explain.Rate > 0 && c.Explain.Rate <= 1000, "explain.rate", c.Explain.Rate, "EXPLAINs a second, above 0 and at most 1000")
@@ -46,12 +41,14 @@ func (c Config) Validate() error {
 		v.check(c.Database.URL != "", "database.url", c.Database.URL, "a Postgres URL, since database.spool_dir is given")
 		v.check(c.Database.SpoolLimit >= 1<<20, "database.spool_limit", c.Database.SpoolLimit, "bytes, at least 1048576")
 	}
+	_, err := store.NewRedactor(c.Database.Redact)
+	v.below("database.", err)
 	v.statistics(c)
 	v.positive("retention.statements", c.Retention.Statements)
 	v.positive("retention.plans", c.Retention.Plans)
 	v.positive("retention.stats", c.Retention.Stats)
 	v.positive("retention.every", c.Retention.Every)
-	_, err := zerolog.ParseLevel(c.Log.Level)
+	_, err = zerolog.ParseLevel(c.Log.Level)
 	v.check(err == nil && c.Log.Level != "", "log.level", c.Log.Level, "debug, info, warn or error")
 	v.oneOf("log.format", c.Log.Format, "json", "console")
 	v.admin(c.Admin)
