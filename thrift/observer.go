@@ -3,7 +3,8 @@ package thrift
 // Observer is told what passes on one connection, in the order it passes, before the bytes are forwarded. Its methods are
 // called under the Conn's lock: they must not block and must not call the Conn.
 type Observer interface {
-	// Login is called once the way of authentication is known: before the first call, and before HiveServer2 has judged it.
+	// Login is called once the way of authentication is known: before the first call, and before HiveServer2 has judged it. On
+	// HTTP each request may authenticate anew, so it is called again whenever the login differs from the one told last.
 	Login(Login)
 	// Call is called when a call is complete. What it returns comes back with the reply.
 	Call(Call) (token any)
@@ -15,12 +16,21 @@ type Observer interface {
 	DecodeFailed(Side, Method, error)
 }
 
-// Login is what the negotiation told. There is no place for a password in it.
+// Login is what the negotiation, or an HTTP request's head, told. There is no place for a password, a token or a cookie in it.
 type Login struct {
-	// Mechanism is SASL's name of it (PLAIN, GSSAPI, DIGEST-MD5); empty for NOSASL.
+	// Transport is how the connection speaks.
+	Transport Transport
+	// Mechanism is SASL's name of it (PLAIN, GSSAPI, DIGEST-MD5); empty for NOSASL. On HTTP it is BASIC, NEGOTIATE or BEARER from
+	// the Authorization header; a request with HiveServer2's cookie alone keeps what the connection had, and is COOKIE where it
+	// had nothing or the cookie names another user. It is empty for a request without any of them.
 	Mechanism string
-	// User is PLAIN's authentication name; empty for other mechanisms.
+	// User is PLAIN's authentication name; empty for other mechanisms. On HTTP it is Basic's user, or the one HiveServer2 wrote into
+	// its cookie.
 	User string
+	// DoAs is the user an HTTP request asks to act as, its doAs parameter; empty without one.
+	DoAs string
+	// ForwardedFor is the X-Forwarded-For header of an HTTP request as it was sent, at most 1 KiB; several are joined with ", ".
+	ForwardedFor string
 }
 
 // Call is one call of a client.
@@ -47,4 +57,13 @@ type Reply struct {
 	Result any
 	// Truncated: the reply was longer than the copy; Result holds the fields before the cut.
 	Truncated bool
+	// HTTPStatus is the status of the HTTP response, 0 on a binary connection.
+	HTTPStatus int
+	// Rejected: the response held no Thrift message and its status (3xx, 4xx) says that the call was not run: a missing login,
+	// for one, after which the client sends the call again. Without Rejected a response that held no message (5xx) has no Result
+	// and leaves open whether the call was run.
+	Rejected bool
+	// Operation is the operation that a catalogue call (GetTables and its like, which are not decoded) began; zero for other
+	// methods, for failures and on a binary connection.
+	Operation GUID
 }
