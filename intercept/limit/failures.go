@@ -30,14 +30,13 @@ func (l *Limiter) fail(addr netip.Addr) error {
 	if now.Before(f.until) {
 		return l.wait(addr, f, now)
 	}
-	if now.Sub(f.since) >= policy.Window {
+	if f.n == 0 || now.Sub(f.since) >= policy.Window {
 		f.since, f.n = now, 0
 	}
 	if f.n++; f.n < policy.Limit {
 		return nil
 	}
-	// After the pause a window begins anew.
-	f.n, f.since, f.until = 0, now.Add(policy.Pause), now.Add(policy.Pause)
+	f.n, f.until = 0, now.Add(policy.Pause)
 	return l.wait(addr, f, now)
 }
 
@@ -54,7 +53,7 @@ func (l *Limiter) paused(addr netip.Addr) error {
 	if now.Before(f.until) {
 		return l.wait(addr, f, now)
 	}
-	if now.Sub(f.since) >= l.mu.FailedLogins.Window {
+	if f.n == 0 || now.Sub(f.since) >= l.mu.FailedLogins.Window {
 		l.mu.watched.Remove(addr)
 	}
 	return nil
