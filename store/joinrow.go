@@ -33,9 +33,9 @@ type joinRow struct {
 }
 
 // newJoinRow prepares a verdict. Its place in the list is its ordinal, which the plan's own may not repeat.
-func newJoinRow(ordinal int, v advisor.JoinVerdict, keepLiterals bool) (joinRow, error) {
+func newJoinRow(ordinal int, v advisor.JoinVerdict, keepLiterals bool, redact *Redactor) (joinRow, error) {
 	v.Join.Ordinal = ordinal
-	v = storable(v, keepLiterals)
+	v = storable(v, keepLiterals, redact)
 	row := joinRow{verdict: v}
 	var err error
 	if row.inputs, err = asJSON(emptyNotNil(v.Join.Inputs)); err != nil {

@@ -63,7 +63,7 @@ func TestSmallBytes(t *testing.T) {
 func TestMarginsThatAreNoFactorAreLeftOut(t *testing.T) {
 	for _, factor := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		v := advisor.JoinVerdict{Decision: advisor.Decision{Margin: &advisor.Margin{Factor: factor, Next: advisor.MapJoin}}}
-		row, err := newJoinRow(0, v, false)
+		row, err := newJoinRow(0, v, false, nil)
 		if err != nil || row.verdict.Decision.Margin != nil {
 			t.Errorf("%v: %+v, %v", factor, row.verdict.Decision.Margin, err)
 		}

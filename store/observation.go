@@ -18,6 +18,8 @@ type Observation struct {
 	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
 	// statement where they are zero.
 	Writes []TableWrite
+	// Altered: a Redactor has changed the statement's text, so it is no sample to explain again.
+	Altered bool `json:",omitempty"`
 }
 
 // ForSpool is o without the session handle's secret, which must not reach a disk and which RecordStatement does not need.

@@ -68,7 +68,7 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 	}
 	joins := make([]joinRow, len(a.Joins))
 	for i, v := range a.Joins {
-		if joins[i], err = newJoinRow(i, v, r.s.o.KeepLiterals); err != nil {
+		if joins[i], err = newJoinRow(i, v, r.s.o.KeepLiterals, r.s.o.Redact); err != nil {
 			return 0, fmt.Errorf("join %d: %w", i, err)
 		}
 	}
@@ -77,8 +77,8 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 		"plan_hash": shape(a.Joins), "version": a.HiveVersion, "at": a.ExplainedAt, "latest": a.Reused, "cause": cause(a.Cause),
 		"duration": a.Duration, "text": []byte(nil),
 	}
-	if r.s.o.KeepLiterals && a.PlanText != "" {
-		if args["text"], err = compress(a.PlanText); err != nil {
+	if plan := r.planText(a); plan != "" {
+		if args["text"], err = compress(plan); err != nil {
 			return 0, err
 		}
 	}
@@ -126,7 +126,7 @@ func (r *recording) planBefore(ctx context.Context, a Analysis, args pgx.NamedAr
 	}
 	// The analysed query may be another than the statement's (what CREATE TABLE AS selects).
 	batch.Queue(queryInsert, pgx.NamedArgs{
-		"fingerprint": a.Fingerprint, "kind": kind(r.o.Statement.Info.Kind), "normalized": text(r.o.Statement.Info.Normalized), "started": r.started(),
+		"fingerprint": a.Fingerprint, "kind": kind(r.o.Statement.Info.Kind), "normalized": r.normalized(), "started": r.started(),
 	})
 	batch.Queue(planChainLock, args)
 	var before *planRow
@@ -219,8 +219,8 @@ func (r *recording) queueFindings(batch *pgx.Batch, plan int64, a Analysis) {
 		return slices.Compare([]string{x.kind, x.subject}, []string{y.kind, y.subject})
 	})
 	for _, k := range keys {
-		f := byKey[k]
-		ev, err := asJSON(evidence(f.Evidence))
+		f := r.finding(byKey[k])
+		ev, err := asJSON(f.Evidence)
 		if err != nil { // numbers that JSON cannot hold, deep inside: the sentence has them
 			ev = json.RawMessage(`{}`)
 		}

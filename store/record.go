@@ -90,7 +90,7 @@ func (r *recording) run(ctx context.Context) error {
 	r.queueOutcome(batch, st, old.state)
 	if inserted && st.Info.Fingerprint != "" {
 		batch.Queue(queryRun, pgx.NamedArgs{
-			"fingerprint": text(st.Info.Fingerprint), "started": r.started(), "sample": r.sqlText(),
+			"fingerprint": text(st.Info.Fingerprint), "started": r.started(), "sample": r.sample(),
 		})
 	}
 	if err := r.tx.SendBatch(ctx, batch).Close(); err != nil {
@@ -114,7 +114,7 @@ func (r *recording) insert(ctx context.Context) (inserted bool, old oldStatement
 	batch := &pgx.Batch{}
 	if st.Info.Fingerprint != "" {
 		batch.Queue(queryInsert, pgx.NamedArgs{
-			"fingerprint": text(st.Info.Fingerprint), "kind": kind(st.Info.Kind), "normalized": text(st.Info.Normalized), "started": r.started(),
+			"fingerprint": text(st.Info.Fingerprint), "kind": kind(st.Info.Kind), "normalized": r.normalized(), "started": r.started(),
 		})
 	}
 	batch.Queue(sessionInsert, session)
@@ -186,15 +186,27 @@ func (r *recording) sqlText() *string {
 	if r.o.Statement.Info.Kind == hiveql.KindSet || secretLiteral.MatchString(sql) {
 		sql = r.o.Statement.Info.Normalized
 	}
-	sql = text(sql)
+	sql = text(r.s.o.Redact.Text(sql))
 	return &sql
+}
+
+// sample is the text that a refresh may explain again; nil when it may not be kept, or is no longer as it was sent.
+func (r *recording) sample() *string {
+	if !r.s.o.KeepLiterals || r.altered() {
+		return nil
+	}
+	return r.sqlText()
+}
+
+func (r *recording) normalized() string {
+	return text(r.s.o.Redact.Text(r.o.Statement.Info.Normalized))
 }
 
 func (r *recording) message(msg string) string {
 	if !r.s.o.KeepLiterals {
 		msg = withoutLiterals(msg, r.o.Statement.SQL, r.o.Statement.Info.Normalized)
 	}
-	return message(msg)
+	return message(r.s.o.Redact.Text(msg))
 }
 
 // analysis records what was made of the statement's plan and links it.

@@ -9,23 +9,24 @@ import (
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
-// Redacted is ForSpool without anything else that RecordStatement of a Store with this KeepLiterals would not keep: what is
-// written to a disk tells no more than Postgres would. Recording it is recording o. It shares no memory that o's owner may
+// Redacted is ForSpool without anything else that RecordStatement of a Store with these KeepLiterals and Redact would not keep:
+// what is written to a disk tells no more than Postgres would. Recording it is recording o. It shares no memory that o's owner may
 // change, and JSON can hold every number in it, save inside a finding's evidence.
-func (o Observation) Redacted(keepLiterals bool) Observation {
+func (o Observation) Redacted(keepLiterals bool, redact *Redactor) Observation {
 	o = o.ForSpool()
-	r := recording{s: &Store{o: Options{KeepLiterals: keepLiterals}}, o: o}
-	o.Session = RedactedSession(o.Session)
+	r := recording{s: &Store{o: Options{KeepLiterals: keepLiterals, Redact: redact}}, o: o}
+	o.Session = RedactedSession(o.Session, redact)
+	o.Altered = r.altered()
 	st := &o.Statement
 	st.OperationSecret = [16]byte{}
 	st.ErrorMessage = r.message(st.ErrorMessage)
 	if sql := r.sqlText(); sql != nil {
 		st.SQL = *sql
 	} else {
-		st.SQL = st.Info.Normalized
+		st.SQL = redact.Text(st.Info.Normalized)
 	}
 	st.Info = hiveql.Info{
-		Kind: st.Info.Kind, Explainable: st.Info.Explainable, Normalized: st.Info.Normalized, Fingerprint: st.Info.Fingerprint,
+		Kind: st.Info.Kind, Explainable: st.Info.Explainable, Normalized: redact.Text(st.Info.Normalized), Fingerprint: st.Info.Fingerprint,
 	}
 	st.Settings, st.ConfOverlay = nil, nil
 	if o.Analysis != nil {
@@ -38,42 +39,66 @@ func (o Observation) Redacted(keepLiterals bool) Observation {
 func (r *recording) redactedAnalysis(a Analysis) *Analysis {
 	a.Error = r.message(a.Error)
 	a.Settings = settingsOf(a.Settings)
-	if !r.s.o.KeepLiterals {
-		a.PlanText = ""
-	}
+	a.PlanText = r.planText(a)
 	a.Joins = slices.Clone(a.Joins)
 	for i := range a.Joins {
-		a.Joins[i] = storable(a.Joins[i], r.s.o.KeepLiterals)
+		a.Joins[i] = storable(a.Joins[i], r.s.o.KeepLiterals, r.s.o.Redact)
 	}
 	a.Findings = slices.Clone(a.Findings)
 	for i := range a.Findings {
-		a.Findings[i].Evidence = evidence(a.Findings[i].Evidence)
+		a.Findings[i] = r.finding(a.Findings[i])
 	}
 	return &a
 }
 
+// altered reports whether the redactor changes the statement's text: it is then not the one to explain again.
+func (r *recording) altered() bool {
+	sql := r.o.Statement.SQL
+	return r.o.Altered || r.s.o.Redact.Active() && r.s.o.Redact.Text(sql) != sql
+}
+
+// planText is empty unless it may be kept.
+func (r *recording) planText(a Analysis) string {
+	if !r.s.o.KeepLiterals {
+		return ""
+	}
+	return r.s.o.Redact.Text(a.PlanText)
+}
+
+func (r *recording) finding(f advisor.Finding) advisor.Finding {
+	redact := r.s.o.Redact
+	f.Summary, f.Advice, f.Evidence = redact.Text(f.Summary), redact.Text(f.Advice), redact.evidence(f.Evidence)
+	return f
+}
+
 // RedactedSession is s as UpsertSession and CloseSession keep it, without the handle's secret.
-func RedactedSession(s intercept.Session) intercept.Session {
+func RedactedSession(s intercept.Session, redact *Redactor) intercept.Session {
 	s.Handle.Secret = [16]byte{}
-	s.Configuration, s.Settings = sessionMap(s.Configuration), sessionMap(s.Settings)
+	s.ClientName = redact.Text(s.ClientName)
+	s.Configuration, s.Settings = redact.values(sessionMap(s.Configuration)), redact.values(sessionMap(s.Settings))
 	return s
 }
 
 // storable is a copy of a verdict without what is not stored: a margin that is no number and, unless literals are kept,
 // those in key expressions.
-func storable(v advisor.JoinVerdict, keepLiterals bool) advisor.JoinVerdict {
+func storable(v advisor.JoinVerdict, keepLiterals bool, redact *Redactor) advisor.JoinVerdict {
 	v.Join.Inputs = slices.Clone(v.Join.Inputs)
 	if m := v.Decision.Margin; m != nil && (math.IsNaN(m.Factor) || math.IsInf(m.Factor, 0) || m.Factor <= 0) {
 		v.Decision.Margin = nil
 	}
-	if !keepLiterals {
-		for i := range v.Join.Inputs {
-			keys := slices.Clone(v.Join.Inputs[i].Keys)
-			for k := range keys {
+	if keepLiterals && !redact.Active() {
+		return v
+	}
+	for i := range v.Join.Inputs {
+		keys := slices.Clone(v.Join.Inputs[i].Keys)
+		for k := range keys {
+			if !keepLiterals {
 				keys[k].Expr = withoutQuoted(keys[k].Expr)
 			}
-			v.Join.Inputs[i].Keys = keys
+			keys[k].Expr = redact.Text(keys[k].Expr)
 		}
+		v.Join.Inputs[i].Keys = keys
 	}
+	v.Decision.Reason, v.Decision.Uncertain = redact.Text(v.Decision.Reason), redact.all(v.Decision.Uncertain)
 	return v
 }

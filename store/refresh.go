@@ -49,7 +49,7 @@ func (s *Store) RequestRefresh(ctx context.Context, r RefreshRequest) (id int64,
 		}
 		return tx.QueryRow(ctx, enqueueRefresh, pgx.NamedArgs{
 			"upstream": upstream, "table": text(r.Table), "mode": string(r.Mode), "columns": texts(r.Columns), "partitions": texts(r.Partitions),
-			"not_after": stampOrNil(r.NotAfter), "reason": text(r.Reason), "by": text(r.RequestedBy), "at": s.now(),
+			"not_after": stampOrNil(r.NotAfter), "reason": text(s.o.Redact.Text(r.Reason)), "by": text(r.RequestedBy), "at": s.now(),
 		}).Scan(&id, &created)
 	})
 	return id, created, err
@@ -229,8 +229,8 @@ func (s *Store) finish(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) err
 	}
 	args := pgx.NamedArgs{
 		"id": r.ID, "instance": s.o.Instance, "state": string(r.State), "mode": string(r.Mode), "columns": texts(r.Columns),
-		"started": stampOrNil(r.StartedAt), "ended": stamp(ended), "statements": texts(r.Statements), "before": nil, "after": nil,
-		"effect": orNil(string(r.Effect)), "error": message(r.Error),
+		"started": stampOrNil(r.StartedAt), "ended": stamp(ended), "statements": texts(s.o.Redact.all(r.Statements)), "before": nil, "after": nil,
+		"effect": orNil(string(r.Effect)), "error": message(s.o.Redact.Text(r.Error)),
 	}
 	for name, t := range map[string]*advisor.TableStats{"before": r.Before, "after": r.After} {
 		if t == nil {
@@ -267,7 +267,7 @@ func (s *Store) finish(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) err
 
 // giveBack makes a refresh wait again. When a new request for the table waits already, that one does its work.
 func (s *Store) giveBack(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) error {
-	args := pgx.NamedArgs{"id": r.ID, "instance": s.o.Instance, "error": message(r.Error)}
+	args := pgx.NamedArgs{"id": r.ID, "instance": s.o.Instance, "error": message(s.o.Redact.Text(r.Error))}
 	err := pgx.BeginFunc(ctx, tx, func(nested pgx.Tx) error {
 		tag, err := nested.Exec(ctx, refreshBack, args)
 		if err == nil && tag.RowsAffected() == 0 {

@@ -28,11 +28,12 @@ UPDATE hs2proxy.statements SET state = 'LOST', ended_at = greatest(@closed::time
 WHERE session_id = @id AND state = 'RUNNING'`
 
 func (s *Store) sessionArgs(upstream int64, v intercept.Session) (pgx.NamedArgs, error) {
-	configuration, err := asJSON(sessionMap(v.Configuration))
+	v = RedactedSession(v, s.o.Redact)
+	configuration, err := asJSON(v.Configuration)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := asJSON(sessionMap(v.Settings))
+	settings, err := asJSON(v.Settings)
 	if err != nil {
 		return nil, err
 	}

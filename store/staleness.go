@@ -54,13 +54,13 @@ func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds
 		partitions, rules := make([]string, len(holds)), make([]string, len(holds))
 		for i, h := range holds {
 			partitions[i], rules[i] = text(h.Partition), text(string(h.Rule))
-			ev, err := asJSON(evidence(h.Evidence))
+			ev, err := asJSON(s.o.Redact.evidence(h.Evidence))
 			if err != nil {
 				return err
 			}
 			batch.Queue(stalenessUpsert, pgx.NamedArgs{
 				"upstream": id, "name": text(table), "at": at, "partition": partitions[i], "rule": rules[i], "level": string(h.Level),
-				"reason": text(h.Reason), "evidence": ev, "columns": texts(h.Columns),
+				"reason": text(s.o.Redact.Text(h.Reason)), "evidence": ev, "columns": texts(h.Columns),
 			})
 		}
 		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules})

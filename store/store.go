@@ -31,6 +31,10 @@ type Options struct {
 	LockTimeout time.Duration
 	// KeepLiterals stores statements as sent, a sample of each query and the plans' text. Default: normalized text only.
 	KeepLiterals bool
+	// Redact replaces, behind the removal of literals, what nobody is to read in statements, messages, plans, findings, client
+	// names and settings of sessions. Default: nothing. Settings of Hive's own that decide joins, and names of tables and columns,
+	// stay.
+	Redact *Redactor
 	// RefreshesPerUpstream is how many refreshes may run on one upstream at a time, over all proxies; default 1.
 	RefreshesPerUpstream int
 	// Now is the clock; default time.Now.

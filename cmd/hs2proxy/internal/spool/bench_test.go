@@ -33,7 +33,7 @@ func BenchmarkEncode(b *testing.B) {
 	r := benchRecord()
 	n := 0
 	for b.Loop() {
-		text, err := encode(r, false)
+		text, err := encode(r, false, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

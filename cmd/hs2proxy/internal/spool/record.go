@@ -23,8 +23,8 @@ type envelope struct {
 }
 
 // encode writes a record without what Postgres would not be told: handle secrets, passwords and, unless keepLiterals,
-// literals.
-func encode(r pipeline.Record, keepLiterals bool) (b []byte, err error) {
+// literals and what redact takes out.
+func encode(r pipeline.Record, keepLiterals bool, redact *store.Redactor) (b []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("encode record: panic: %v", p)
@@ -33,10 +33,10 @@ func encode(r pipeline.Record, keepLiterals bool) (b []byte, err error) {
 	e := envelope{Version: recordVersion}
 	switch {
 	case r.Observation != nil:
-		o := r.Observation.Redacted(keepLiterals)
+		o := r.Observation.Redacted(keepLiterals, redact)
 		e.Observation = &o
 	case r.Session != nil:
-		s := store.RedactedSession(*r.Session)
+		s := store.RedactedSession(*r.Session, redact)
 		e.Session = &s
 	default:
 		return nil, errors.New("encode record: it is empty")

@@ -87,7 +87,7 @@ func TestWhatReachesTheDisk(t *testing.T) {
 		o.Statement.SQL = "SELECT " + literal
 		o.Statement.ErrorMessage = "near " + literal
 		o.Analysis.Error = "near " + literal
-		b, err := encode(pipeline.Record{Observation: &o}, keep)
+		b, err := encode(pipeline.Record{Observation: &o}, keep, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestSessionOnDiskHoldsNoSecret(t *testing.T) {
 	s.Handle.GUID = [16]byte{}
 	s.Configuration = map[string]string{"password": "hunter2", "set:hiveconf:hive.x.token": "hunter3", "use:database": "shop"}
 	s.Settings = map[string]string{"fs.s3a.secret.key": "hunter4", "hive.execution.engine": "tez"}
-	b, err := encode(pipeline.Record{Session: &s}, true)
+	b, err := encode(pipeline.Record{Session: &s}, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +143,9 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	o.Analysis.Findings[0].Evidence = map[string]any{"bytes": int64(math.MaxInt64), "text": "x"}
 	rows := int64(7)
 	o.Writes[0].Rows, o.Statement.ModifiedRows = &rows, &rows
-	o = o.Redacted(true)
+	o = o.Redacted(true, nil)
 	for _, r := range []pipeline.Record{{Observation: &o}, {Session: &o.Session}} {
-		b, err := encode(r, true)
+		b, err := encode(r, true, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := encode(back, true)
+		again, err := encode(back, true, nil)
 		if err != nil || string(again) != string(b) {
 			t.Errorf("%v\nfirst:  %s\nsecond: %s", err, b, again)
 		}
@@ -177,7 +177,7 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 			{Summary: "deep", Evidence: map[string]any{"x": []float64{math.Inf(-1)}}},
 		},
 	}}
-	b, err := encode(pipeline.Record{Observation: &o}, false)
+	b, err := encode(pipeline.Record{Observation: &o}, false, nil)
 	if err != nil || !strings.Contains(string(b), "deep") {
 		t.Errorf("%s, %v", b, err)
 	}
@@ -192,13 +192,13 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%q was taken", text)
 		}
 	}
-	if _, err := encode(pipeline.Record{}, true); err == nil {
+	if _, err := encode(pipeline.Record{}, true, nil); err == nil {
 		t.Error("an empty record was taken")
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	b, err := encode(record(1, 10), false)
+	b, err := encode(record(1, 10), false, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := encode(r, false); err != nil {
+		if _, err := encode(r, false, nil); err != nil {
 			t.Errorf("what was decoded cannot be encoded: %v", err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/store"
 )
 
 // Options say where a Spool is and what it may hold.
@@ -16,7 +17,9 @@ type Options struct {
 	Limit int64
 	// KeepLiterals writes statements as sent, like the store's option.
 	KeepLiterals bool
-	Log          zerolog.Logger
+	// Redact takes out of every record what the store would.
+	Redact *store.Redactor
+	Log    zerolog.Logger
 	// Counters counts what was lost.
 	Counters *pipeline.Counters
 }
@@ -81,7 +84,7 @@ func (s *Spool) Append(records []pipeline.Record) (numbers []uint64, err error) 
 
 // encode returns nothing, which is no record to the log, for what has no form on disk.
 func (s *Spool) encode(r pipeline.Record) []byte {
-	b, err := encode(r, s.o.KeepLiterals)
+	b, err := encode(r, s.o.KeepLiterals, s.o.Redact)
 	if err != nil {
 		s.o.Log.Error().Err(err).Msg("a record cannot be spooled; it is left out")
 		return nil
