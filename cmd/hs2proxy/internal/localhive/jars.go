@@ -26,27 +26,32 @@ const stampName = ".complete"
 
 const installMaven = "install it (apt-get install maven)"
 
-// stamp is the content of the stamp file of a folder filled from this pom with so many jars.
-func stamp(jars int) string {
+// stamp is the content of the stamp file of a folder filled from a pom with so many jars.
+func stamp(pom []byte, jars int) string {
 	sum := sha256.Sum256(pom)
 	return fmt.Sprintf("%s %d\n", hex.EncodeToString(sum[:]), jars)
 }
 
 // jarsComplete: the folder was filled from this very pom and has lost none of its jars.
-func jarsComplete(lib string) bool {
+func jarsComplete(pom []byte, lib string) bool {
 	got, err := os.ReadFile(filepath.Join(lib, stampName)) //nolint:gosec // the caller's own folder
 	if err != nil {
 		return false
 	}
 	jars, err := filepath.Glob(filepath.Join(lib, "*.jar"))
-	return err == nil && len(jars) > 0 && string(got) == stamp(len(jars))
+	return err == nil && len(jars) > 0 && string(got) == stamp(pom, len(jars))
 }
 
 // FetchJars makes lib a complete jar folder; it is quick and silent when it is one already. Processes that want the
 // same folder at the same time wait for each other. Its error is one line when Maven is missing, and otherwise ends
 // with Maven's last words.
 func FetchJars(ctx context.Context, lib string, java Java, progress func(string)) error {
-	if jarsComplete(lib) {
+	return FetchPom(ctx, pom, "HiveServer2's jars (about 270 MB, once)", lib, java, progress)
+}
+
+// FetchPom is FetchJars for the dependencies of another pom. What names them, for progress and errors.
+func FetchPom(ctx context.Context, pom []byte, what, lib string, java Java, progress func(string)) error {
+	if jarsComplete(pom, lib) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(lib), 0o750); err != nil {
@@ -57,7 +62,7 @@ func FetchJars(ctx context.Context, lib string, java Java, progress func(string)
 		return fmt.Errorf("wait for another fetch of the jars: %w", err)
 	}
 	defer unlock()
-	if jarsComplete(lib) {
+	if jarsComplete(pom, lib) {
 		return nil
 	}
 	if err := replaceable(lib); err != nil {
@@ -65,7 +70,7 @@ func FetchJars(ctx context.Context, lib string, java Java, progress func(string)
 	}
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return fmt.Errorf("Maven is needed once, to fetch HiveServer2's jars: %s", installMaven) //nolint:staticcheck // a name begins the sentence
+		return fmt.Errorf("Maven is needed once, to fetch %s: %s", what, installMaven) //nolint:staticcheck // a name begins the sentence
 	}
 	partial := lib + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
@@ -78,7 +83,7 @@ func FetchJars(ctx context.Context, lib string, java Java, progress func(string)
 	if err := os.WriteFile(pomFile, pom, 0o600); err != nil {
 		return fmt.Errorf("write the pom: %w", err)
 	}
-	progress(fmt.Sprintf("fetching HiveServer2's jars into %s (about 270 MB, once)", lib))
+	progress(fmt.Sprintf("fetching %s into %s", what, lib))
 	if err := runMaven(ctx, mvn, pomFile, partial, java, progress); err != nil {
 		return err
 	}
@@ -86,7 +91,7 @@ func FetchJars(ctx context.Context, lib string, java Java, progress func(string)
 	if err != nil || len(jars) == 0 {
 		return errors.New("Maven copied no jars") //nolint:staticcheck // a name begins the sentence
 	}
-	if err := os.WriteFile(filepath.Join(partial, stampName), []byte(stamp(len(jars))), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(partial, stampName), []byte(stamp(pom, len(jars))), 0o600); err != nil {
 		return fmt.Errorf("write the jar folder's stamp: %w", err)
 	}
 	if err := os.RemoveAll(lib); err != nil {
@@ -111,7 +116,7 @@ func replaceable(lib string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(lib, stampName)); err != nil {
-		return fmt.Errorf("%s holds files that are not ours: name an empty or missing folder for HiveServer2's jars", lib)
+		return fmt.Errorf("%s holds files that are not ours: name an empty or missing folder for the jars", lib)
 	}
 	return nil
 }
@@ -142,7 +147,7 @@ func runMaven(ctx context.Context, mvn, pomFile, target string, java Java, progr
 		if strings.Contains(line, "Downloaded from") && strings.Contains(line, ".jar ") {
 			downloaded++
 			if time.Since(told) >= 2*time.Second {
-				progress(fmt.Sprintf("fetching HiveServer2's jars: %d downloaded", downloaded))
+				progress(fmt.Sprintf("fetching jars: %d downloaded", downloaded))
 				told = time.Now()
 			}
 		}
@@ -164,10 +169,4 @@ func runMaven(ctx context.Context, mvn, pomFile, target string, java Java, progr
 	return nil
 }
 
-func javaHome(java Java) string {
-	path, err := filepath.EvalSymlinks(java.Path)
-	if err != nil {
-		path = java.Path
-	}
-	return filepath.Dir(filepath.Dir(path))
-}
+func javaHome(java Java) string { return filepath.Dir(filepath.Dir(java.resolved())) }

@@ -47,8 +47,8 @@ func TestFetchJarsOnceThenQuietly(t *testing.T) {
 	if err := FetchJars(t.Context(), lib, Java{Path: "/bin/java"}, progress); err != nil {
 		t.Fatal(err)
 	}
-	if !jarsComplete(lib) || len(told) == 0 || !strings.Contains(told[0], lib) {
-		t.Fatalf("complete: %v, told %q", jarsComplete(lib), told)
+	if !jarsComplete(pom, lib) || len(told) == 0 || !strings.Contains(told[0], lib) {
+		t.Fatalf("complete: %v, told %q", jarsComplete(pom, lib), told)
 	}
 
 	told = nil
@@ -60,7 +60,7 @@ func TestFetchJarsOnceThenQuietly(t *testing.T) {
 	if err := os.Remove(filepath.Join(lib, "b.jar")); err != nil {
 		t.Fatal(err)
 	}
-	if jarsComplete(lib) {
+	if jarsComplete(pom, lib) {
 		t.Error("complete without one of its jars")
 	}
 	fakeMaven(t, `touch "$target/c.jar"`)
@@ -79,7 +79,7 @@ func TestFetchJarsErrors(t *testing.T) {
 	t.Run("no Maven", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		err := FetchJars(t.Context(), filepath.Join(t.TempDir(), "lib"), java, quiet)
-		want := "Maven is needed once, to fetch HiveServer2's jars: install it (apt-get install maven)"
+		want := "Maven is needed once, to fetch HiveServer2's jars (about 270 MB, once): install it (apt-get install maven)"
 		if err == nil || err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}

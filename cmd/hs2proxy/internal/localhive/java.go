@@ -30,12 +30,23 @@ type Java struct {
 
 // HasCompiler: the runtime belongs to a JDK, so that `java File.java` works.
 func (j Java) HasCompiler() bool {
-	resolved, err := filepath.EvalSymlinks(j.Path)
-	if err != nil {
-		resolved = j.Path
+	_, ok := j.compiler()
+	return ok
+}
+
+// compiler is the path of javac, when the runtime belongs to a JDK.
+func (j Java) compiler() (string, bool) {
+	javac := filepath.Join(filepath.Dir(j.resolved()), "javac")
+	_, err := os.Stat(javac)
+	return javac, err == nil
+}
+
+// resolved is Path without links: the programs beside it belong to the same Java.
+func (j Java) resolved() string {
+	if path, err := filepath.EvalSymlinks(j.Path); err == nil {
+		return path
 	}
-	_, err = os.Stat(filepath.Join(filepath.Dir(resolved), "javac"))
-	return err == nil
+	return j.Path
 }
 
 // FindJava finds a Java of version 17 to 21: JAVA_HOME's, the one on PATH, else one installed where systems install

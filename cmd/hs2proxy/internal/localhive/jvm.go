@@ -39,6 +39,9 @@ func jvmArguments(o Options) []string {
 		"-Dlog4j2.configurationFile="+filepath.Join(l.conf(), "hive-log4j2.properties"),
 		"-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector",
 	)
+	if o.Auth == AuthCustom {
+		args = append(args, "-D"+usersProperty+"="+l.users())
+	}
 	args = append(args, o.JavaOptions...)
 	return append(args,
 		"-cp", l.conf()+":"+filepath.Join(o.LibDir, "*"),

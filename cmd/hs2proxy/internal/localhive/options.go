@@ -24,6 +24,8 @@ const (
 	AuthNone Auth = "NONE"
 	// AuthNoSASL is bare Thrift without a login.
 	AuthNoSASL Auth = "NOSASL"
+	// AuthCustom is SASL PLAIN, or Basic over HTTP, with a checked password: Options.Users. It needs a JDK.
+	AuthCustom Auth = "CUSTOM"
 	// AuthKerberos is SASL GSSAPI, or SPNEGO over HTTP. The KDC, principal and keytab are the caller's, by Conf, CoreSite
 	// and JavaOptions, and so is the Probe.
 	AuthKerberos Auth = "KERBEROS"
@@ -39,8 +41,13 @@ type Options struct {
 	LibDir string
 	// Port is the Thrift port on 127.0.0.1; 0 takes a free one.
 	Port int
-	// Auth is AuthNone when empty.
-	Auth Auth
+	// Auth is AuthNone when empty; Users are the names and passwords under AuthCustom.
+	Auth  Auth
+	Users map[string]string
+	// HTTP serves the HTTP transport too, on a port of its own (Server.HTTPAddress) under /cliservice.
+	HTTP bool
+	// TLS is spoken on both ports, with a certificate made anew (Server.CertFile).
+	TLS bool
 	// Conf are further properties of hive-site.xml; they win over this package's own.
 	Conf map[string]string
 	// CoreSite are the properties of core-site.xml, which Hadoop reads before Hive's: its security, above all.
@@ -96,13 +103,16 @@ func (o Options) withDefaults() (Options, error) {
 	switch o.Auth {
 	case "":
 		o.Auth = AuthNone
-	case AuthNone, AuthNoSASL:
+	case AuthNone, AuthNoSASL, AuthCustom:
 	case AuthKerberos:
 		if o.Probe == nil {
 			return o, errors.New("authentication KERBEROS: needs a Probe that logs in with a ticket")
 		}
 	default:
-		return o, fmt.Errorf("authentication %q: a local HiveServer2 takes NONE, NOSASL or KERBEROS", o.Auth)
+		return o, fmt.Errorf("authentication %q: a local HiveServer2 takes NONE, NOSASL, CUSTOM or KERBEROS", o.Auth)
+	}
+	if err := checkUsers(o); err != nil {
+		return o, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.CoreSite)) {
 		if strings.HasPrefix(name, "hive.") {
@@ -124,10 +134,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 3 * time.Minute
 	}
-	if o.Probe == nil {
-		auth := o.Auth
-		o.Probe = func(ctx context.Context, address string) error { return probe(ctx, address, auth) }
-	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
@@ -143,6 +149,17 @@ func inCache(name string) (string, error) {
 		return "", fmt.Errorf("find the user's cache folder: %w", err)
 	}
 	return filepath.Join(cache, "hs2proxy", name), nil
+}
+
+// choosePorts finds the ports of a server.
+func choosePorts(o Options) (ports, error) {
+	var p ports
+	var err error
+	if p.binary, err = choosePort(net.Listen, o.Port); err != nil || !o.HTTP {
+		return p, err
+	}
+	p.http, err = choosePort(net.Listen, 0)
+	return p, err
 }
 
 // choosePort checks that the wanted port is free, or finds a free one.

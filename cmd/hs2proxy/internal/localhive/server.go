@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 // Server is a running HiveServer2.
 type Server struct {
 	options Options
-	port    int
+	ports   ports
 	java    Java
 	process *os.Process
 	started time.Duration
@@ -69,14 +69,20 @@ func Start(ctx context.Context, options Options) (_ *Server, err error) {
 	if err := FetchJars(ctx, o.LibDir, java, o.Progress); err != nil {
 		return nil, err
 	}
-	port, err := choosePort(net.Listen, o.Port)
+	p, err := choosePorts(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeConf(o, port); err != nil {
+	if err := writeConf(o, p); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, port: port, java: java, unlock: unlock, exited: make(chan struct{})}
+	if err := writeUsers(ctx, o, java); err != nil {
+		return nil, err
+	}
+	if err := writeKeys(ctx, o, java); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, ports: p, java: java, unlock: unlock, exited: make(chan struct{})}
 	begin := time.Now()
 	o.Progress("starting HiveServer2 on " + s.Address())
 	if err := s.launch(); err != nil {
@@ -146,7 +152,7 @@ func (s *Server) waitReady(ctx context.Context) error {
 			return fmt.Errorf("%w (last: %w)", ctx.Err(), last)
 		case <-tick.C:
 		}
-		if last = s.options.Probe(ctx, s.Address()); last == nil {
+		if last = s.probe(ctx); last == nil {
 			return nil
 		}
 	}
@@ -159,8 +165,33 @@ func (s *Server) exitError() error {
 	return s.exit
 }
 
-// Address is the host and port of the Thrift endpoint.
-func (s *Server) Address() string { return net.JoinHostPort(host, strconv.Itoa(s.port)) }
+// Address is the host and port of the binary Thrift endpoint.
+func (s *Server) Address() string { return net.JoinHostPort(host, strconv.Itoa(s.ports.binary)) }
+
+// HTTPAddress is the host and port of the HTTP endpoint; empty without Options.HTTP.
+func (s *Server) HTTPAddress() string {
+	if !s.options.HTTP {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(s.ports.http))
+}
+
+// CertFile is the server's certificate (PEM), signed by itself, and TrustStore the same for Java (PKCS12, opened by
+// StorePassword); both are empty without Options.TLS.
+func (s *Server) CertFile() string {
+	if !s.options.TLS {
+		return ""
+	}
+	return layout{s.options.Dir}.certificate()
+}
+
+// TrustStore is CertFile for Java.
+func (s *Server) TrustStore() string {
+	if !s.options.TLS {
+		return ""
+	}
+	return layout{s.options.Dir}.trustStore()
+}
 
 // Dir is the folder the server runs in; LibDir the folder of its jars, which is also a class path for Hive's JDBC driver.
 func (s *Server) Dir() string { return s.options.Dir }

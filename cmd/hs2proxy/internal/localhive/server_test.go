@@ -33,7 +33,7 @@ func startDir(t *testing.T, script string) Options {
 	if err := os.WriteFile(filepath.Join(lib, "x.jar"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(lib, stampName), []byte(stamp(1)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(lib, stampName), []byte(stamp(pom, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return Options{Dir: t.TempDir(), LibDir: lib}
@@ -160,22 +160,26 @@ func TestStartRealServer(t *testing.T) {
 	if os.Getenv("HS2PROXY_E2E") != "1" {
 		t.Skip("set HS2PROXY_E2E=1 to start a real HiveServer2")
 	}
-	for _, auth := range []Auth{AuthNone, AuthNoSASL} {
-		t.Run(string(auth), func(t *testing.T) {
-			o := Options{Dir: t.TempDir(), Auth: auth, Progress: func(s string) { t.Log(s) }}
+	for name, o := range map[string]Options{
+		"NONE":                 {},
+		"NOSASL":               {Auth: AuthNoSASL},
+		"CUSTOM, HTTP and TLS": {Auth: AuthCustom, Users: map[string]string{"ann": "ann-secret"}, HTTP: true, TLS: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Dir, o.Progress = t.TempDir(), func(s string) { t.Log(s) }
 			s, err := Start(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s on Java %d, process %d, up after %s", s.Address(), s.Java().Version, s.PID(), s.StartTime())
-			if err := probe(t.Context(), s.Address(), auth); err != nil {
+			t.Logf("%s and %q on Java %d, process %d, up after %s", s.Address(), s.HTTPAddress(), s.Java().Version, s.PID(), s.StartTime())
+			if err := s.probe(t.Context()); err != nil {
 				t.Errorf("a session: %v", err)
 			}
 			if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("Stop: %v", err)
 			}
 			<-s.Done()
-			if err := probe(t.Context(), s.Address(), auth); err == nil {
+			if err := s.probe(t.Context()); err == nil {
 				t.Error("a session opens after Stop")
 			}
 			if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {

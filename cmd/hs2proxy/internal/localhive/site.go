@@ -10,11 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"text/template"
 )
 
 // host is the only address a local server listens on.
 const host = "127.0.0.1"
+
+// HTTPPath is where a server with Options.HTTP serves.
+const HTTPPath = "/cliservice"
 
 //go:embed templates/hive-log4j2.properties.tmpl
 var log4j2Text string
@@ -37,13 +41,22 @@ func (l layout) output() string   { return l.in("hiveserver2.out") }
 func (l layout) pidFile() string  { return l.in("hiveserver2.pid") }
 func (l layout) lockFile() string { return l.in(".lock") }
 
+// What follows is made anew at each start.
+func (l layout) users() string       { return l.in("conf", "users.properties") }
+func (l layout) keyStore() string    { return l.in("conf", "keys.p12") }
+func (l layout) trustStore() string  { return l.in("conf", "trust.p12") }
+func (l layout) certificate() string { return l.in("conf", "certificate.pem") }
+
 // scratch is emptied at each start; tables and metastore stay.
 func (l layout) scratch() string   { return l.in("scratch") }
 func (l layout) tables() []string  { return []string{l.in("warehouse"), l.in("external")} }
 func (l layout) metastore() string { return l.in("metastore") }
 
+// ports are where a server listens; http is 0 without the HTTP transport.
+type ports struct{ binary, http int }
+
 // site is what hive-site.xml says. Options.Conf wins.
-func site(o Options, port int) map[string]string {
+func site(o Options, p ports) map[string]string {
 	l := layout{o.Dir}
 	scratch := func(name string) string { return filepath.Join(l.scratch(), name) }
 	conf := map[string]string{
@@ -86,7 +99,7 @@ func site(o Options, port int) map[string]string {
 
 		"hive.server2.transport.mode":         "binary",
 		"hive.server2.thrift.bind.host":       host,
-		"hive.server2.thrift.port":            strconv.Itoa(port),
+		"hive.server2.thrift.port":            strconv.Itoa(p.binary),
 		"hive.server2.authentication":         string(o.Auth),
 		"hive.server2.enable.doAs":            "false",
 		"hive.server2.webui.port":             "0",
@@ -108,6 +121,20 @@ func site(o Options, port int) map[string]string {
 		"hive.scheduled.queries.executor.enabled":      "false",
 		"hive.compactor.initiator.on":                  "false",
 		"hive.compactor.worker.threads":                "0",
+	}
+	if o.HTTP {
+		conf["hive.server2.transport.mode"] = "all"
+		conf["hive.server2.thrift.http.port"] = strconv.Itoa(p.http)
+		conf["hive.server2.thrift.http.path"] = strings.Trim(HTTPPath, "/")
+	}
+	if o.Auth == AuthCustom {
+		conf["hive.server2.custom.authentication.class"] = usersClass
+	}
+	if o.TLS {
+		conf["hive.server2.use.SSL"] = "true"
+		conf["hive.server2.keystore.path"] = l.keyStore()
+		conf["hive.server2.keystore.type"] = "PKCS12"
+		conf["hive.server2.keystore.password"] = StorePassword
 	}
 	maps.Copy(conf, o.Conf)
 	return conf
@@ -135,7 +162,7 @@ func siteXML(conf map[string]string) ([]byte, error) {
 }
 
 // writeConf makes the folders of a server and its configuration anew.
-func writeConf(o Options, port int) error {
+func writeConf(o Options, p ports) error {
 	l := layout{o.Dir}
 	remove := []string{l.scratch(), l.conf(), l.log(), l.output()}
 	if o.Fresh {
@@ -152,7 +179,7 @@ func writeConf(o Options, port int) error {
 			return fmt.Errorf("make HiveServer2's folders: %w", err)
 		}
 	}
-	siteFile, err := siteXML(site(o, port))
+	siteFile, err := siteXML(site(o, p))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestWriteConf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeConf(o, 12345); err != nil {
+	if err := writeConf(o, ports{binary: 12345}); err != nil {
 		t.Fatal(err)
 	}
 	got := readSite(t, filepath.Join(o.Dir, "conf", "hive-site.xml"))
@@ -54,6 +54,31 @@ func TestWriteConf(t *testing.T) {
 	}
 }
 
+func TestSiteOfWhatIsAskedFor(t *testing.T) {
+	o, err := Options{Dir: "/d", LibDir: "/jars", HTTP: true, TLS: true, Auth: AuthCustom, Users: map[string]string{"ann": "x"}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := site(o, ports{binary: 1, http: 2})
+	for name, want := range map[string]string{
+		"hive.server2.transport.mode":              "all",
+		"hive.server2.thrift.port":                 "1",
+		"hive.server2.thrift.http.port":            "2",
+		"hive.server2.thrift.http.path":            "cliservice",
+		"hive.server2.authentication":              "CUSTOM",
+		"hive.server2.custom.authentication.class": "LocalUsers",
+		"hive.server2.use.SSL":                     "true",
+		"hive.server2.keystore.path":               "/d/conf/keys.p12",
+	} {
+		if got[name] != want {
+			t.Errorf("%s = %q, want %q", name, got[name], want)
+		}
+	}
+	if want := "-Dhs2proxy.users=/d/conf/users.properties"; !slices.Contains(jvmArguments(o), want) {
+		t.Errorf("no argument %s", want)
+	}
+}
+
 func readSite(t *testing.T, path string) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -81,7 +106,7 @@ func TestWriteConfKeepsTablesUnlessFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeConf(o, 1); err != nil {
+	if err := writeConf(o, ports{binary: 1}); err != nil {
 		t.Fatal(err)
 	}
 	table, scratch := filepath.Join(o.Dir, "warehouse", "t"), filepath.Join(o.Dir, "scratch", "s")
@@ -91,14 +116,14 @@ func TestWriteConfKeepsTablesUnlessFresh(t *testing.T) {
 		}
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
-	if err := writeConf(o, 1); err != nil {
+	if err := writeConf(o, ports{binary: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if !there(table) || there(scratch) {
 		t.Errorf("after a restart: table %v (want true), scratch %v (want false)", there(table), there(scratch))
 	}
 	o.Fresh = true
-	if err := writeConf(o, 1); err != nil {
+	if err := writeConf(o, ports{binary: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if there(table) {
@@ -112,8 +137,11 @@ func TestOptionsRefuseWhatCannotWork(t *testing.T) {
 		"blanks":               {Dir: "/tmp/my hive"},
 		"colons":               {Dir: dir, LibDir: "/tmp/a:b"},
 		"folder of their own":  {Dir: dir, LibDir: dir},
-		"NONE, NOSASL or":      {Dir: dir, Auth: "LDAP"},
+		"NOSASL, CUSTOM or":    {Dir: dir, Auth: "LDAP"},
 		"needs a Probe":        {Dir: dir, Auth: AuthKerberos},
+		"lets nobody else in":  {Dir: dir, Auth: AuthCustom},
+		"checks none":          {Dir: dir, Users: map[string]string{"ann": "x"}},
+		"letters, digits":      {Dir: dir, Auth: AuthCustom, Users: map[string]string{"ann": "a=b"}},
 		"into hive-site.xml":   {Dir: dir, CoreSite: map[string]string{"hive.server2.authentication": "NONE"}},
 		"between 0 (any free":  {Dir: dir, Port: 70000},
 		"such as 2g":           {Dir: dir, Heap: "2 GB"},
