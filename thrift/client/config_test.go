@@ -30,16 +30,16 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.HTTPPath = "a?b" }, `HTTP path "a?b"`},
 		{func(c *Config) { c.Transport, c.User = "http", "a:b" }, `user "a:b"`},
 		{func(c *Config) { c.User = "a:b" }, ""},
-		{kerberos("p@R", "k", "hive/_HOST@R"), ""},
-		{kerberos("p/h", "k", "hive/h"), ""},
-		{kerberos("", "k", "hive/h@R"), `principal ""`},
-		{kerberos("p@", "k", "hive/h@R"), `principal "p@"`},
-		{kerberos("@R", "k", "hive/h@R"), `principal "@R"`},
-		{kerberos("p@R@S", "k", "hive/h@R"), `principal "p@R@S"`},
-		{kerberos("p//h@R", "k", "hive/h@R"), `principal "p//h@R"`},
-		{kerberos("p@R", "", "hive/h@R"), "keytab file: empty"},
-		{kerberos("p@R", "k", "hive@R"), `server principal "hive@R"`},
-		{kerberos("p@R", "k", ""), `server principal ""`},
+		{withTicket("p@R", "k", "hive/_HOST@R"), ""},
+		{withTicket("p/h", "k", "hive/h"), ""},
+		{withTicket("", "k", "hive/h@R"), `principal ""`},
+		{withTicket("p@", "k", "hive/h@R"), `principal "p@"`},
+		{withTicket("@R", "k", "hive/h@R"), `principal "@R"`},
+		{withTicket("p@R@S", "k", "hive/h@R"), `principal "p@R@S"`},
+		{withTicket("p//h@R", "k", "hive/h@R"), `principal "p//h@R"`},
+		{withTicket("p@R", "", "hive/h@R"), "keytab file: empty"},
+		{withTicket("p@R", "k", "hive@R"), `server principal "hive@R"`},
+		{withTicket("p@R", "k", ""), `server principal ""`},
 		{func(c *Config) { c.Auth = "none" }, `auth "none"`},
 		{func(c *Config) { c.User = "" }, "user: empty"},
 		{func(c *Config) { c.Auth, c.User = "NOSASL", "" }, ""},
@@ -79,7 +79,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-func kerberos(principal, keytab, server string) func(*Config) {
+// withTicket asks for authentication KERBEROS.
+func withTicket(principal, keytab, server string) func(*Config) {
 	return func(c *Config) {
 		c.Auth, c.User, c.Password = "KERBEROS", "", ""
 		c.Principal, c.KeytabFile, c.ServerPrincipal = principal, keytab, server

@@ -19,29 +19,30 @@ var errClosed = errors.New("the connection is closed")
 // statement at a time. A transport error ends it for good; see Alive.
 type Conn struct {
 	config Config
-	socket *socket
+	link   link
 	client *hiveserver.TCLIServiceClient
 	grace  time.Duration // Grace, shorter in tests
 	turn   chan struct{} // holds one value while nobody uses the connection
-	end    sync.Once     // closes ended and the socket
+	end    sync.Once     // closes ended and the link
 	ended  chan struct{}
 }
 
-// Dial connects and logs in.
+// Dial connects and logs in. Over HTTP, where there is no login of its own, it makes one call that needs no session. Under
+// KERBEROS it asks the KDC for a ticket first, so that a refusal there costs HiveServer2 nothing.
 func Dial(ctx context.Context, c Config) (*Conn, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("connect to HiveServer2: %w", err)
 	}
 	c = c.withDefaults()
-	s, transport, err := login(ctx, c)
+	l, err := login(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("HiveServer2 %s: connect as %q: %w", c.Address, c.User, err)
 	}
-	protocol := athrift.NewTBinaryProtocolConf(transport, thriftConfig(c))
+	protocol := athrift.NewTBinaryProtocolConf(l, thriftConfig(c))
 	conn := &Conn{
 		config: c,
-		socket: s,
-		client: hiveserver.NewTCLIServiceClientProtocol(transport, protocol, protocol),
+		link:   l,
+		client: hiveserver.NewTCLIServiceClientProtocol(l, protocol, protocol),
 		grace:  Grace,
 		turn:   make(chan struct{}, 1),
 		ended:  make(chan struct{}),
@@ -72,7 +73,7 @@ func (c *Conn) Close() error {
 func (c *Conn) shut() (err error) {
 	c.end.Do(func() {
 		close(c.ended)
-		if err = c.socket.Close(); errors.Is(err, net.ErrClosed) {
+		if err = c.link.Close(); errors.Is(err, net.ErrClosed) {
 			err = nil
 		}
 	})
@@ -110,7 +111,7 @@ func call[R reply](ctx context.Context, c *Conn, timeout time.Duration, f func(c
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	}
-	end := c.socket.begin(ctx, timeout, c.grace)
+	end := c.link.begin(ctx, timeout, c.grace)
 	defer end()
 	// Without its deadline: Thrift would repeat a read that timed out until the deadline of its context is over.
 	r, err := f(context.WithoutCancel(ctx))
@@ -121,7 +122,7 @@ func call[R reply](ctx context.Context, c *Conn, timeout time.Duration, f func(c
 		return none, &Error{Message: err.Error()}
 	}
 	_ = c.shut()
-	return none, contextError(ctx, c.socket.explain(err))
+	return none, contextError(ctx, c.link.explain(err))
 }
 
 // answered reports whether HiveServer2 sent the error itself, as a TApplicationException about a call it does not know

@@ -259,8 +259,13 @@ func listen(t *testing.T, serve func(net.Conn)) Config {
 // startSASL serves f behind SASL PLAIN with any login, one frame a message, until the test ends.
 func (f *fakeServer) startSASL(t *testing.T) Config {
 	t.Helper()
+	return listen(t, saslServer(f))
+}
+
+// saslServer serves one connection.
+func saslServer(f *fakeServer) func(net.Conn) {
 	processor := hiveserver.NewTCLIServiceProcessor(f)
-	return listen(t, func(conn net.Conn) {
+	return func(conn net.Conn) {
 		for range 2 { // START with the mechanism, then the response
 			header := make([]byte, 5)
 			if _, err := io.ReadFull(conn, header); err != nil {
@@ -275,7 +280,7 @@ func (f *fakeServer) startSASL(t *testing.T) Config {
 		}
 		for f.answerFrame(conn, processor) == nil {
 		}
-	})
+	}
 }
 
 // answerFrame reads one frame and answers the call in it.

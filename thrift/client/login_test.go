@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -123,62 +124,70 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// However the bytes are split, the guard sees the same.
-func TestLoginGuard(t *testing.T) {
+// readWriter is a server that says what it says, whatever it is told.
+type readWriter struct {
+	io.Reader
+	told bytes.Buffer
+}
+
+func (rw *readWriter) Write(p []byte) (int, error) { return rw.told.Write(p) }
+
+// However the bytes are split, the login reads the same, and not one byte too many.
+func TestNegotiate(t *testing.T) {
 	tests := []struct {
 		stream  string
-		wrong   bool
+		err     error
 		refused string
 	}{
-		{saslMessage(saslOK, "more") + saslMessage(saslComplete, "x") + "\xff\xff\xff\xff\xff\xff", false, ""},
-		{saslMessage(saslOK, "") + saslMessage(saslBad, "no"), false, "login refused: no"},
-		{saslMessage(saslBad, "n"), false, "login refused: n"},
-		{saslMessage(1, ""), true, ""},
-		{saslMessage(6, ""), true, ""},
-		{"\x02\x00\x01\x00\x00", false, ""},
-		{"\x02\x00\x01\x00\x01", true, ""},
-		{"", false, ""},
+		{saslMessage(saslComplete, "x"), nil, ""},
+		{saslMessage(saslComplete, "") + "\xff\xff", nil, ""},
+		{saslMessage(saslBad, "no"), nil, "login refused: no"},
+		{saslMessage(saslError, ""), nil, "login refused: "},
+		{saslMessage(saslStart, ""), errNotSASL, ""},
+		{saslMessage(saslComplete+1, ""), errNotSASL, ""},
+		{"HTTP/1.1 400", errNotSASL, ""},
+		{"\x05\x00\x04\x00\x01", errNotSASL, ""},
+		{"\x05\x00\x04\x00\x00", io.EOF, ""},
+		{"\x05\x00\x00", io.ErrUnexpectedEOF, ""},
+		{"", io.EOF, ""},
 	}
 	for _, tt := range tests {
 		for _, read := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader} {
-			g, r := new(loginGuard), read(strings.NewReader(tt.stream))
-			var err error
-			for buffer := make([]byte, 8); err == nil; {
-				n, readErr := r.Read(buffer)
-				err = g.see(buffer[:n])
-				if readErr != nil {
-					break
-				}
-			}
-			if (err != nil) != tt.wrong || err != nil && !errors.Is(err, errNotSASL) {
-				t.Errorf("%q: error %v, want one: %v", tt.stream, err, tt.wrong)
-			}
+			rest := strings.NewReader(tt.stream)
+			server := &readWriter{Reader: read(rest)}
+			err := negotiate(server, &plain{user: "u", password: "p"})
 			refused := ""
-			if refusal := (*Error)(nil); errors.As(g.refusal(), &refusal) {
-				refused = refusal.Message
+			if refusal := (*Error)(nil); errors.As(err, &refusal) {
+				refused, err = refusal.Message, nil
 			}
-			if refused != tt.refused {
-				t.Errorf("%q: refusal %q, want %q", tt.stream, refused, tt.refused)
+			if !errors.Is(err, tt.err) || refused != tt.refused {
+				t.Errorf("%q: error %v, refusal %q; want %v, %q", tt.stream, err, refused, tt.err, tt.refused)
+			}
+			if want := saslMessage(saslStart, "PLAIN") + saslMessage(saslOK, "\x00u\x00p"); server.told.String() != want {
+				t.Errorf("the server was told %q, want %q", server.told.String(), want)
+			}
+			if strings.HasSuffix(tt.stream, "\xff\xff") && rest.Len() != 2 {
+				t.Errorf("%d bytes behind the login are left, want 2", rest.Len())
 			}
 		}
 	}
 }
 
-func FuzzLoginGuard(f *testing.F) {
-	f.Add([]byte(saslMessage(saslOK, "x")+saslMessage(saslComplete, "")), 3)
-	f.Add([]byte("HTTP/1.1"), 1)
-	f.Fuzz(func(t *testing.T, stream []byte, step int) {
-		step = max(1, step%16)
-		g := new(loginGuard)
-		for len(stream) > 0 {
-			n := min(step, len(stream))
-			if g.see(stream[:n]) != nil {
-				return
-			}
-			stream = stream[n:]
-			if g.payload > maxLoginMessage || len(g.reason) > maxLoginMessage {
-				t.Fatalf("a payload of %d bytes, a reason of %d", g.payload, len(g.reason))
-			}
+// PLAIN has nothing to say to a challenge.
+func TestPlainIsAskedForMore(t *testing.T) {
+	err := negotiate(&readWriter{Reader: strings.NewReader(saslMessage(saslOK, "more"))}, &plain{user: "u", password: "p"})
+	if err == nil || !strings.Contains(err.Error(), "more than a name") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzNegotiate(f *testing.F) {
+	f.Add([]byte(saslMessage(saslOK, "x") + saslMessage(saslComplete, "")))
+	f.Add([]byte("HTTP/1.1"))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		err := negotiate(&readWriter{Reader: bytes.NewReader(stream)}, &plain{user: "u", password: "p"})
+		if err == nil && stream[0] != saslComplete {
+			t.Errorf("logged in by %q", stream)
 		}
 	})
 }

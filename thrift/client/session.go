@@ -18,7 +18,7 @@ import (
 // at a time. A transport error ends it for good.
 type Session struct {
 	config Config
-	socket *socket
+	link   link
 	hive   *gohive.Connection
 	grace  time.Duration // Grace, shorter in tests
 	turn   chan struct{} // holds one value while nobody uses the session
@@ -42,20 +42,18 @@ func Open(ctx context.Context, c Config, hiveConf map[string]string) (*Session, 
 }
 
 // connect opens the session. gohive takes a refused OpenSession for an open session, so the session is used once.
-func (s *Session) connect(ctx context.Context, hiveConf map[string]string) error {
-	dialed, err := dialWithin(ctx, s.config)
-	if err != nil {
+func (s *Session) connect(ctx context.Context, hiveConf map[string]string) (err error) {
+	if s.link, err = login(ctx, s.config); err != nil {
 		return err
 	}
-	s.socket = dialed
 	if s.hive, err = s.open(ctx, hiveConf); err != nil {
-		_ = s.socket.Close()
+		_ = s.link.Close()
 		return err
 	}
 	if err = s.compileFirst(ctx); err == nil {
 		return nil
 	}
-	_ = s.socket.Close()
+	_ = s.link.Close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -80,13 +78,8 @@ func (s *Session) compileFirst(ctx context.Context) error {
 	return err
 }
 
-func dialWithin(ctx context.Context, c Config) (*socket, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.DialTimeout)
-	defer cancel()
-	return dial(ctx, c)
-}
-
-// open runs gohive.Connect over the socket, which stays ours: gohive leaves it open when it fails.
+// open runs gohive.Connect over the link, which stays ours: gohive leaves it open when it fails. The login is over, so
+// gohive is told that there is none.
 func (s *Session) open(ctx context.Context, hiveConf map[string]string) (connection *gohive.Connection, err error) {
 	host, port, _ := net.SplitHostPort(s.config.Address)
 	number, _ := strconv.Atoi(port) // Validate has read both
@@ -94,23 +87,14 @@ func (s *Session) open(ctx context.Context, hiveConf map[string]string) (connect
 	g.Username, g.Password = s.config.User, s.config.Password
 	g.HiveConfiguration = maps.Clone(hiveConf)
 	g.FetchSize = fetchSize
-	g.MaxSize = s.config.MaxMessageSize
-	g.DialContext = func(context.Context, string, string) (net.Conn, error) { return s.socket, nil }
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if guard := s.socket.login; guard != nil {
-		timer := time.AfterFunc(s.config.DialTimeout, func() {
-			if !guard.done.Load() {
-				cancel(loginTimeout(s.config))
-			}
-		})
-		defer timer.Stop()
-	}
-	end := s.socket.begin(ctx, s.config.DialTimeout+s.config.CallTimeout, 0)
+	g.DialContext = func(context.Context, string, string) (net.Conn, error) { return &wire{link: s.link}, nil }
+	end := s.link.begin(ctx, s.config.CallTimeout, 0)
 	defer end()
 	defer recovered(&err)
-	connection, err = gohive.Connect(host, number, s.config.Auth, g)
-	return connection, loginError(ctx, s.socket, err)
+	if connection, err = gohive.Connect(host, number, "NOSASL", g); err != nil {
+		return nil, contextError(ctx, s.link.explain(err))
+	}
+	return connection, nil
 }
 
 // refusedSession opens a session in the same way over a Conn and returns HiveServer2's refusal, nil when there is none.
@@ -178,7 +162,7 @@ func (s *Session) Close() error {
 	}
 	s.broken = true
 	err := s.do(context.Background(), s.grace, func(context.Context) error { return s.hive.Close() })
-	_ = s.socket.Close()
+	_ = s.link.Close()
 	if err != nil {
 		return s.wrap("close session", err)
 	}
@@ -191,13 +175,13 @@ func (s *Session) do(ctx context.Context, timeout time.Duration, f func(context.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	end := s.socket.begin(ctx, timeout, s.grace)
+	end := s.link.begin(ctx, timeout, s.grace)
 	defer end()
 	defer func() {
-		if s.socket.cause.Load() != nil || outOfStep(err) {
+		if s.link.broken() || outOfStep(err) {
 			s.broken = true
-			_ = s.socket.Close()
-			err = contextError(ctx, s.socket.explain(err))
+			_ = s.link.Close()
+			err = contextError(ctx, s.link.explain(err))
 		}
 	}()
 	defer recovered(&err)

@@ -2,54 +2,62 @@ package client
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
 )
 
-// socket is the TCP connection under gohive's transports. It owns the deadlines: Thrift's TSocket would clear them
+// socket is the TCP or TLS connection under the binary transport. It owns the deadlines: Thrift's TSocket would clear them
 // before each read and write, so the setters it calls do nothing here.
 type socket struct {
 	net.Conn
-	login *loginGuard // nil without SASL
-	// cause is the first failure of a read or write; gohive's login reports a bare status instead.
+	// cause is the first failure of a read or write; Thrift and gohive hide it behind errors of their own.
 	cause atomic.Pointer[error]
 }
 
-// dial connects; with SASL the first replies are checked.
+// dial connects, with TLS where the configuration has it.
 func dial(ctx context.Context, c Config) (*socket, error) {
-	if c.http() || c.TLS != nil || c.Auth == "KERBEROS" {
-		return nil, errors.New("HTTP, TLS and KERBEROS are configured, but not connected with yet")
-	}
 	dialer := net.Dialer{Timeout: c.DialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", c.Address)
 	if err != nil {
 		return nil, err
 	}
-	s := &socket{Conn: conn}
-	if c.Auth != "NOSASL" {
-		s.login = new(loginGuard)
+	if c.TLS == nil {
+		return &socket{Conn: conn}, nil
 	}
-	return s, nil
+	secured := tls.Client(conn, tlsConfig(c))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	return &socket{Conn: secured}, nil
+}
+
+// tlsConfig is Config.TLS with the name that the server's certificate has to have.
+func tlsConfig(c Config) *tls.Config {
+	if c.TLS == nil {
+		return nil
+	}
+	config := c.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName = c.host()
+	}
+	return config
 }
 
 func (s *socket) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	if err == nil && s.login != nil {
-		if err = s.login.see(p[:n]); err != nil {
-			n = 0 // io.ReadFull would drop the error beside a whole header
-		}
-	}
-	return n, s.failed(err)
+	return n, s.note(err)
 }
 
 func (s *socket) Write(p []byte) (int, error) {
 	n, err := s.Conn.Write(p)
-	return n, s.failed(err)
+	return n, s.note(err)
 }
 
-func (s *socket) failed(err error) error {
+func (s *socket) note(err error) error {
 	if err != nil {
 		s.cause.CompareAndSwap(nil, &err)
 	}
@@ -84,3 +92,5 @@ func (s *socket) explain(err error) error {
 	}
 	return err
 }
+
+func (s *socket) broken() bool { return s.cause.Load() != nil }

@@ -57,7 +57,7 @@ func Start(ctx context.Context, dir string) (_ *KDC, err error) {
 		return nil, err
 	}
 	if err := k.waitReady(ctx); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "kdc.log"))
+		log, _ := os.ReadFile(filepath.Join(dir, "kdc.log")) //nolint:gosec // in the caller's own folder
 		return nil, errors.Join(fmt.Errorf("the KDC did not come up: %w\n%s", err, log), k.Stop())
 	}
 	return k, nil
