@@ -3,11 +3,13 @@ package hs2test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 
 	athrift "github.com/apache/thrift/lib/go/thrift"
 	"github.com/beltran/gohive/hiveserver"
@@ -16,7 +18,7 @@ import (
 // Client is one connection to a HiveServer2 or to something in front of it, with the generated client on it.
 type Client struct {
 	*hiveserver.TCLIServiceClient
-	// Conn is the connection itself, for tests that break it.
+	// Conn is the connection itself, for tests that break it; nil over HTTP.
 	Conn net.Conn
 }
 
@@ -40,6 +42,20 @@ func Dial(ctx context.Context, addr, user, password string) (*Client, error) {
 	protocol := athrift.NewTBinaryProtocolConf(transport, conf)
 	standard := athrift.NewTStandardClient(protocol, protocol)
 	return &Client{TCLIServiceClient: hiveserver.NewTCLIServiceClient(standard), Conn: conn}, nil
+}
+
+// DialHTTP is a client over HTTP with Basic authentication on every call, on pooled connections that the returned function
+// closes.
+func DialHTTP(addr, user, password string) (*Client, func(), error) {
+	pool := &http.Transport{}
+	transport, err := athrift.NewTHttpClientWithOptions("http://"+addr+"/cliservice", athrift.THttpClientOptions{Client: &http.Client{Transport: pool}})
+	if err != nil {
+		return nil, nil, fmt.Errorf("dial: %w", err)
+	}
+	transport.(*athrift.THttpClient).SetHeader("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	protocol := athrift.NewTBinaryProtocolConf(transport, &athrift.TConfiguration{MaxMessageSize: 1 << 30, MaxFrameSize: 1 << 30})
+	standard := athrift.NewTStandardClient(protocol, protocol)
+	return &Client{TCLIServiceClient: hiveserver.NewTCLIServiceClient(standard)}, pool.CloseIdleConnections, nil
 }
 
 // Login negotiates SASL PLAIN, START and response in one segment.

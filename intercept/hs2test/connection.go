@@ -3,6 +3,7 @@ package hs2test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -29,11 +30,15 @@ type Override func(*Exchange) error
 type Exchange struct {
 	Method string
 	SeqID  int32
-	Conn   net.Conn
-	ctx    context.Context
-	in     athrift.TProtocol
-	out    athrift.TProtocol
-	own    athrift.TProcessorFunction
+	// User of the connection, empty without SASL.
+	User string
+	// Conn is nil over HTTP.
+	Conn net.Conn
+
+	ctx context.Context
+	in  athrift.TProtocol
+	out athrift.TProtocol
+	own athrift.TProcessorFunction
 }
 
 // Done ends when the server or its connections do.
@@ -102,29 +107,38 @@ func (c *connection) calls(ctx context.Context) {
 	}
 	protocol := athrift.NewTBinaryProtocolConf(transport, conf)
 	own := processors(&service{connection: c})
-	for ctx.Err() == nil {
-		name, kind, seq, err := protocol.ReadMessageBegin(ctx)
-		if err != nil || kind != athrift.CALL && kind != athrift.ONEWAY {
-			return
-		}
-		s := c.server
-		s.mu.Lock()
-		s.mu.calls = append(s.mu.calls, name)
-		override := s.mu.overrides[name]
-		s.mu.Unlock()
-		x := &Exchange{Method: name, SeqID: seq, Conn: c.conn, ctx: ctx, in: protocol, out: protocol, own: own[name]}
-		if override == nil {
-			override = answer
-		}
-		if err := override(x); err != nil {
-			return
-		}
-		if x.in != nil { // neither read nor answered
-			if err := protocol.Skip(ctx, athrift.STRUCT); err != nil {
-				return
-			}
-		}
+	for ctx.Err() == nil && c.call(ctx, own, protocol, protocol) == nil {
+		continue
 	}
+}
+
+var errNoCall = errors.New("a message that is no call")
+
+// call answers the next call.
+func (c *connection) call(ctx context.Context, own map[string]athrift.TProcessorFunction, in, out athrift.TProtocol) error {
+	name, kind, seq, err := in.ReadMessageBegin(ctx)
+	if err != nil {
+		return err
+	}
+	if kind != athrift.CALL && kind != athrift.ONEWAY {
+		return errNoCall
+	}
+	s := c.server
+	s.mu.Lock()
+	s.mu.calls = append(s.mu.calls, name)
+	override := s.mu.overrides[name]
+	s.mu.Unlock()
+	x := &Exchange{Method: name, SeqID: seq, User: c.user, Conn: c.conn, ctx: ctx, in: in, out: out, own: own[name]}
+	if override == nil {
+		override = answer
+	}
+	if err := override(x); err != nil {
+		return err
+	}
+	if x.in != nil { // neither read nor answered
+		return in.Skip(ctx, athrift.STRUCT)
+	}
+	return nil
 }
 
 // answer is the server's own: an unknown method gets the exception that HiveServer2 sends.

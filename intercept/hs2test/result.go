@@ -40,3 +40,17 @@ func (op *operation) batch(limit int) *hiveserver.TRowSet {
 	op.fetched += n
 	return set
 }
+
+// logLines are the lines that were not told yet, or all; the cursor is the operation's, whoever reads.
+func (op *operation) logLines(first bool) *hiveserver.TRowSet {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if first {
+		op.mu.told = 0
+	}
+	from := op.mu.told
+	op.mu.told = len(op.outcome.Log)
+	return &hiveserver.TRowSet{StartRowOffset: int64(from), Rows: []*hiveserver.TRow{}, Columns: []*hiveserver.TColumn{
+		{StringVal: &hiveserver.TStringColumn{Values: op.outcome.Log[from:], Nulls: []byte{}}},
+	}}
+}

@@ -18,13 +18,18 @@ const (
 	maxSASL = 100 << 20
 )
 
+var statusNames = map[byte]string{saslStart: "START", saslOK: "OK", saslBad: "BAD", saslError: "ERROR", saslComplete: "COMPLETE"}
+
 // login negotiates SASL PLAIN.
 func (c *connection) login() error {
 	status, mechanism, err := c.readSASL()
 	if err != nil {
 		return err
 	}
-	if status != saslStart || string(mechanism) != "PLAIN" {
+	if status != saslStart { // TSaslServerTransport.handleSaslStartMessage
+		return c.refuse(saslError, fmt.Sprintf("Expecting START status, received %s", statusNames[status]))
+	}
+	if string(mechanism) != "PLAIN" {
 		return c.refuse(saslBad, fmt.Sprintf("Unsupported mechanism type %s", mechanism))
 	}
 	status, response, err := c.readSASL()
@@ -36,18 +41,26 @@ func (c *connection) login() error {
 		return c.refuse(saslBad, "Invalid response")
 	}
 	user, password := string(parts[1]), string(parts[2])
-	if want, known := c.server.cfg.Passwords[user]; user == "" || password == "" ||
-		c.server.cfg.Passwords != nil && (!known || want != password) {
+	if !c.server.accepts(user, password) {
 		return c.refuse(saslBad, "Error validating the login")
 	}
 	c.user = user
 	return c.writeSASL(saslComplete, nil)
 }
 
+// accepts reports whether the login is right.
+func (s *Server) accepts(user, password string) bool {
+	want, known := s.cfg.Passwords[user]
+	return user != "" && password != "" && (s.cfg.Passwords == nil || known && want == password)
+}
+
 func (c *connection) readSASL() (status byte, payload []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(c.conn, head[:]); err != nil {
 		return 0, nil, fmt.Errorf("read negotiation: %w", err)
+	}
+	if statusNames[head[0]] == "" { // HiveServer2 4.0.1 closes without a word
+		return 0, nil, errRefused
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	if size > maxSASL {

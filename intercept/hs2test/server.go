@@ -16,12 +16,21 @@ import (
 type Config struct {
 	// NoSASL serves bare Thrift.
 	NoSASL bool
+	// HTTP serves Thrift over HTTP at /cliservice instead, with Basic authentication. Sessions then outlive connections.
+	HTTP bool
 	// Passwords by user; nil takes everybody with a non-empty user and password, as HiveServer2's NONE does.
 	Passwords map[string]string
 	// Execute decides what a statement does; nil is Finish.
 	Execute func(sql string) Outcome
 	// KeepSessions leaves sessions open when their connection ends (hive.server2.close.session.on.disconnect=false).
 	KeepSessions bool
+	// Repeatable makes handles that only depend on the user and on how many this user had before, so that two runs of one
+	// conversation are alike to the byte.
+	Repeatable bool
+	// Workers is hive.server2.thrift.max.worker.threads: so many connections are served at a time and the others wait, accepted
+	// but unanswered. 0 is no limit. With RefuseBusy they are closed at once, as newer Thrift libraries do.
+	Workers    int
+	RefuseBusy bool
 }
 
 // Server is a running fake. Close ends it.
@@ -31,6 +40,7 @@ type Server struct {
 	work     sync.WaitGroup
 	ctx      context.Context
 	cancel   context.CancelFunc
+	workers  chan struct{} // nil: no limit
 
 	mu struct {
 		sync.Mutex
@@ -41,6 +51,8 @@ type Server struct {
 		sessions   map[[16]byte]*session
 		operations map[[16]byte]*operation
 		accepted   int
+		waiting    int
+		handles    map[string]int // made so far, by user
 	}
 }
 
@@ -58,12 +70,20 @@ func StartAt(address string, cfg Config) (*Server, error) {
 		cfg.Execute = func(string) Outcome { return Outcome{} }
 	}
 	s := &Server{cfg: cfg, listener: listener}
+	if cfg.Workers > 0 {
+		s.workers = make(chan struct{}, cfg.Workers)
+	}
+	s.mu.handles = map[string]int{}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.conns = map[net.Conn]struct{}{}
 	s.mu.overrides = map[string]Override{}
 	s.mu.sessions = map[[16]byte]*session{}
 	s.mu.operations = map[[16]byte]*operation{}
-	s.work.Go(s.accept)
+	if cfg.HTTP {
+		s.work.Go(s.serveHTTP)
+	} else {
+		s.work.Go(s.accept)
+	}
 	return s, nil
 }
 
@@ -122,6 +142,13 @@ func (s *Server) Accepted() int {
 	return s.mu.accepted
 }
 
+// Waiting is how many connections wait for a worker, those among them whose client has gone.
+func (s *Server) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.waiting
+}
+
 // Release lets every blocked statement finish.
 func (s *Server) Release() {
 	s.mu.Lock()
@@ -137,18 +164,54 @@ func (s *Server) accept() {
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		if s.mu.closed {
-			s.mu.Unlock()
-			_ = conn.Close()
+		ctx, ok := s.opened(conn)
+		if !ok {
 			return
 		}
-		s.mu.accepted++
-		s.mu.conns[conn] = struct{}{}
-		ctx := s.ctx
-		s.mu.Unlock()
 		s.work.Go(func() { s.serve(ctx, conn) })
 	}
+}
+
+// opened takes a connection in, with the context that Disconnect ends; false when the server is closed.
+func (s *Server) opened(conn net.Conn) (context.Context, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		_ = conn.Close()
+		return nil, false
+	}
+	s.mu.accepted++
+	s.mu.conns[conn] = struct{}{}
+	return s.ctx, true
+}
+
+// worker takes a worker thread for a connection; false when there is none for it.
+func (s *Server) worker(ctx context.Context) bool {
+	if s.workers == nil {
+		return true
+	}
+	select {
+	case s.workers <- struct{}{}:
+		return true
+	default:
+	}
+	if s.cfg.RefuseBusy {
+		return false
+	}
+	s.wait(1)
+	defer s.wait(-1)
+	select {
+	case s.workers <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *Server) wait(change int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.waiting += change
 }
 
 // serve answers one connection's calls in order, as HiveServer2's worker does.
@@ -165,6 +228,12 @@ func (s *Server) serve(ctx context.Context, conn net.Conn) {
 			}
 		}
 	}()
+	if !s.worker(ctx) {
+		return
+	}
+	if s.workers != nil {
+		defer func() { <-s.workers }()
+	}
 	if !s.cfg.NoSASL {
 		if err := c.login(); err != nil {
 			return

@@ -3,6 +3,7 @@ package hs2test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -15,9 +16,18 @@ type session struct {
 	guid, secret [16]byte
 }
 
-func newGUID() (g [16]byte) {
-	_, _ = rand.Read(g[:]) // never fails
-	return g
+// newGUID is a random handle, or the user's next one where the server is repeatable.
+func (s *Server) newGUID(user string) (g [16]byte) {
+	if !s.cfg.Repeatable {
+		_, _ = rand.Read(g[:]) // never fails
+		return g
+	}
+	s.mu.Lock()
+	s.mu.handles[user]++
+	n := s.mu.handles[user]
+	s.mu.Unlock()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", user, n))
+	return [16]byte(sum[:16])
 }
 
 // service implements the calls of TCLIService that the fake knows.
@@ -44,8 +54,8 @@ func (s *service) OpenSession(_ context.Context, req *hiveserver.TOpenSessionReq
 		req.ClientProtocol > hiveserver.TProtocolVersion_HIVE_CLI_SERVICE_PROTOCOL_V11 {
 		return nil, athrift.NewTProtocolExceptionWithType(athrift.INVALID_DATA, fmt.Errorf("unknown protocol version %d", req.ClientProtocol))
 	}
-	opened := &session{guid: newGUID(), secret: newGUID()}
-	server := s.connection.server
+	server, user := s.connection.server, s.connection.user
+	opened := &session{guid: server.newGUID(user), secret: server.newGUID(user)}
 	server.mu.Lock()
 	defer server.mu.Unlock()
 	server.mu.sessions[opened.guid] = opened
@@ -98,7 +108,7 @@ func (s *service) ExecuteStatement(ctx context.Context, req *hiveserver.TExecute
 	if outcome.Message != "" && (!outcome.Late || !async) {
 		return &hiveserver.TExecuteStatementResp{Status: outcome.refusal()}, nil
 	}
-	op := newOperation(found, outcome)
+	op := newOperation(server.newGUID(s.connection.user), found, outcome)
 	server.mu.Lock()
 	server.mu.operations[op.guid] = op
 	server.mu.Unlock()
@@ -160,7 +170,29 @@ func (s *service) FetchResults(_ context.Context, req *hiveserver.TFetchResultsR
 		return &hiveserver.TFetchResultsResp{Status: invalid("OperationHandle", guid)}, nil
 	}
 	more := false // as HiveServer2 always says
-	return &hiveserver.TFetchResultsResp{Status: success(), HasMoreRows: &more, Results: op.batch(int(req.MaxRows))}, nil
+	resp := &hiveserver.TFetchResultsResp{Status: success(), HasMoreRows: &more}
+	switch state := op.state(); {
+	case req.FetchType == fetchLog:
+		resp.Results = op.logLines(req.Orientation == hiveserver.TFetchOrientation_FETCH_FIRST)
+	case state != hiveserver.TOperationState_FINISHED_STATE:
+		return &hiveserver.TFetchResultsResp{Status: unfinished(state)}, nil
+	default:
+		resp.Results = op.batch(int(req.MaxRows))
+	}
+	return resp, nil
+}
+
+// fetchLog is FetchResults' fetchType for the operation's log.
+const fetchLog = 1
+
+// unfinished is Operation.assertState's refusal of a fetch.
+func unfinished(state hiveserver.TOperationState) *hiveserver.TStatus {
+	found, _, _ := strings.Cut(state.String(), "_STATE")
+	code, text := int32(0), "Expected states: [FINISHED], but found "+found
+	return &hiveserver.TStatus{
+		StatusCode: hiveserver.TStatusCode_ERROR_STATUS, ErrorCode: &code, ErrorMessage: &text,
+		InfoMessages: []string{"*org.apache.hive.service.cli.HiveSQLException:" + text + ":28:27"},
+	}
 }
 
 func (s *service) session(h *hiveserver.TSessionHandle) (*session, []byte) {

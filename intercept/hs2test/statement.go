@@ -20,6 +20,8 @@ type Outcome struct {
 	Rows, Width, Batch int
 	// ModifiedRows is told by GetOperationStatus when not nil.
 	ModifiedRows *int64
+	// Log is the operation's log, a line each.
+	Log []string
 }
 
 // operation is one statement.
@@ -33,11 +35,12 @@ type operation struct {
 	mu struct {
 		sync.Mutex
 		state hiveserver.TOperationState
+		told  int // lines of the log
 	}
 }
 
-func newOperation(s *session, o Outcome) *operation {
-	op := &operation{guid: newGUID(), session: s, outcome: o, ended: make(chan struct{})}
+func newOperation(guid [16]byte, s *session, o Outcome) *operation {
+	op := &operation{guid: guid, session: s, outcome: o, ended: make(chan struct{})}
 	op.mu.state = hiveserver.TOperationState_RUNNING_STATE
 	switch {
 	case o.Block:
