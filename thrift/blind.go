@@ -8,7 +8,7 @@ const (
 	NotBlind BlindReason = iota
 	// BlindTLS: the client began a TLS handshake that is passed through.
 	BlindTLS
-	// BlindHTTP: the client speaks HTTP on a port that is followed as binary.
+	// BlindHTTP: HTTP that is not followed: HTTP/2, CONNECT, a 101 response, a transfer coding beside chunked, a head over 64 KiB.
 	BlindHTTP
 	// BlindUnknownProtocol: the first byte is neither a SASL START nor a Thrift message.
 	BlindUnknownProtocol

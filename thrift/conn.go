@@ -11,7 +11,8 @@ type Conn struct {
 	mu     sync.Mutex // guards everything below, in both streams too
 	client Stream
 	server Stream
-	calls  pending
+	calls  pending[waiting]
+	http   *exchanges // nil until the client speaks HTTP
 
 	login    Login
 	told     bool // the observer knows login
@@ -58,14 +59,17 @@ func (c *Conn) TurnBlind(reason BlindReason) bool {
 	return true
 }
 
-// Waiting is how many calls wait for a reply; 0 when the connection is blind.
+// Waiting is how many calls, or HTTP requests, wait for a reply; 0 when the connection is blind.
 func (c *Conn) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.http != nil {
+		return c.http.waiting()
+	}
 	return c.calls.size
 }
 
-// Refused reports whether the login ended with BAD or ERROR.
+// Refused reports whether the login ended with BAD or ERROR; on HTTP, whether the last request was answered with 401 or 403.
 func (c *Conn) Refused() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,10 +94,16 @@ func (c *Conn) turnBlind(reason BlindReason) {
 }
 
 func (c *Conn) forget() {
-	c.calls = pending{}
+	c.calls = pending[waiting]{}
+	if c.http != nil {
+		*c.http = exchanges{}
+	}
 	for _, s := range []*Stream{&c.client, &c.server} {
 		s.copy.release()
 		s.walk.stack = nil
 		s.sasl = nil
+		if s.http != nil {
+			s.http.partial.release()
+		}
 	}
 }

@@ -160,8 +160,7 @@ func TestConversations(t *testing.T) {
 			},
 			[]string{`login "DIGEST-MD5" ""`, sawOpen, sawOpened},
 		},
-		"tls":  {[]segment{fromClient([]byte("\x16\x03\x01\x02\x00rest"))}, []string{"blind tls"}},
-		"http": {[]segment{fromClient([]byte("POST /cliservice HTTP/1.1\r\n"))}, []string{"blind http"}},
+		"tls": {[]segment{fromClient([]byte("\x16\x03\x01\x02\x00rest"))}, []string{"blind tls"}},
 		"noise": {
 			[]segment{fromClient([]byte("\x00\x00\x00\x05hello")), fromServer([]byte("anything"))},
 			[]string{"blind unknown_protocol"},
@@ -358,7 +357,7 @@ func TestPipelineBound(t *testing.T) {
 }
 
 func TestPendingKeepsOrder(t *testing.T) {
-	var q pending
+	var q pending[waiting]
 	next := int32(0)
 	for seq := range int32(100) {
 		q.push(waiting{seq: seq}, 64)

@@ -33,6 +33,9 @@ func (s *Stream) expected() bool {
 		return false
 	}
 	w := s.conn.calls.peek()
+	if s.phase == phaseHTTP {
+		w = &s.conn.http.answered.waiting
+	}
 	return w != nil && w.method == s.head.method && w.nameHash == s.head.nameHash && w.seq == s.head.seq
 }
 
@@ -75,6 +78,10 @@ func (s *Stream) decode(body []byte, truncated bool) (any, error) {
 // deliver tells the observer of the message whose header is in s.head, and matches calls and replies.
 func (s *Stream) deliver(content any, truncated bool) {
 	c, h := s.conn, &s.head
+	if s.phase == phaseHTTP {
+		s.deliverHTTP(content, truncated)
+		return
+	}
 	if s.side == Client {
 		if h.typ != typeOneway && c.calls.size == c.limits.PendingCalls {
 			c.turnBlind(BlindPipeline)

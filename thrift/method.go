@@ -88,3 +88,7 @@ func (m Method) watched() bool {
 		return false
 	}
 }
+
+// catalogue reports whether m is one of the calls that describe the catalogue and begin an operation beside
+// ExecuteStatement.
+func (m Method) catalogue() bool { return m >= GetTypeInfo && m <= GetCrossReference }

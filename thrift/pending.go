@@ -8,20 +8,20 @@ type waiting struct {
 	token    any
 }
 
-// pending holds the waiting calls of a connection in order: HiveServer2 answers strictly in order. It is a ring that grows to
-// the depth a client pipelines.
-type pending struct {
-	ring        []waiting
+// pending holds what waits for its answer on a connection, in order: HiveServer2 answers strictly in order. It is a ring that
+// grows to the depth a client pipelines.
+type pending[T any] struct {
+	ring        []T
 	first, size int
 }
 
-// push adds a call; false when limit calls wait already.
-func (q *pending) push(w waiting, limit int) bool {
+// push adds one; false when limit wait already.
+func (q *pending[T]) push(w T, limit int) bool {
 	if q.size == limit {
 		return false
 	}
 	if q.size == len(q.ring) {
-		grown := make([]waiting, max(1, min(2*q.size, limit)))
+		grown := make([]T, max(1, min(2*q.size, limit)))
 		for i := range q.size {
 			grown[i] = q.ring[(q.first+i)%len(q.ring)]
 		}
@@ -32,18 +32,27 @@ func (q *pending) push(w waiting, limit int) bool {
 	return true
 }
 
-// peek is the oldest waiting call, nil without one.
-func (q *pending) peek() *waiting {
+// last is the one that came last, nil without one.
+func (q *pending[T]) last() *T {
+	if q.size == 0 {
+		return nil
+	}
+	return &q.ring[(q.first+q.size-1)%len(q.ring)]
+}
+
+// peek is the oldest, nil without one.
+func (q *pending[T]) peek() *T {
 	if q.size == 0 {
 		return nil
 	}
 	return &q.ring[q.first]
 }
 
-// pop removes the oldest waiting call.
-func (q *pending) pop() waiting {
+// pop removes the oldest.
+func (q *pending[T]) pop() T {
+	var none T
 	w := q.ring[q.first]
-	q.ring[q.first] = waiting{}
+	q.ring[q.first] = none
 	q.first = (q.first + 1) % len(q.ring)
 	q.size--
 	return w

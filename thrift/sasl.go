@@ -168,7 +168,7 @@ func (s *Stream) firstByte(b byte) {
 	case 0x16: // TLS handshake record
 		c.turnBlind(BlindTLS)
 	case 'C', 'D', 'G', 'H', 'O', 'P', 'T': // the first letters of HTTP's methods
-		c.turnBlind(BlindHTTP)
+		c.startHTTP()
 	default:
 		c.turnBlind(BlindUnknownProtocol)
 	}

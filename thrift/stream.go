@@ -13,6 +13,7 @@ const (
 	phaseSASL                // negotiation messages
 	phaseFramed              // frames with messages in them
 	phaseBare                // messages without frames (NOSASL)
+	phaseHTTP                // requests and responses
 	phaseOver                // the login was refused: pass the rest
 )
 
@@ -41,6 +42,7 @@ type Stream struct {
 	head header
 	walk walker
 	copy bodyCopy
+	http *httpSide // on HTTP
 }
 
 // Feed looks at p, the next bytes from the stream's side. All of them may be forwarded unless an *OversizeError comes back:
@@ -74,6 +76,8 @@ func (s *Stream) Feed(p []byte) (n int, err error) {
 			if err != nil {
 				return n, err
 			}
+		case phaseHTTP:
+			n += s.feedHTTP(p[n:])
 		default:
 			return len(p), nil
 		}
@@ -99,6 +103,8 @@ func (s *Stream) Skip() int64 {
 		}
 	case s.phase == phaseBare && s.place == inBody && s.uninteresting():
 		return s.walk.skip
+	case s.phase == phaseHTTP:
+		return s.skipHTTP()
 	}
 	return 0
 }
@@ -116,6 +122,10 @@ func (s *Stream) Advance(n int64) {
 	}
 	if s.place == inBody {
 		s.walk.advance(n)
+	}
+	if s.phase == phaseHTTP {
+		s.http.untouched = false
+		s.passData(n)
 	}
 	if s.phase == phaseFramed {
 		s.frame.left -= n
@@ -137,6 +147,8 @@ func (s *Stream) Inside() bool {
 		return s.sasl != nil && (s.sasl.inside || s.sasl.have > 0)
 	case phaseFramed, phaseBare:
 		return s.frame.open() || s.frame.have > 0 || s.place != inHeader || s.head.begun()
+	case phaseHTTP:
+		return s.insideHTTP()
 	default:
 		return false
 	}

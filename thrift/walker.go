@@ -50,6 +50,13 @@ func (w *walker) start(limit int64) {
 	w.skip, w.size, w.limit, w.value, w.have = 0, 0, limit, 0, 0
 }
 
+// startValue begins a value of any type.
+func (w *walker) startValue(t athrift.TType, limit int64) error {
+	w.stack = w.stack[:0]
+	w.skip, w.size, w.limit, w.value, w.have = 0, 0, limit, 0, 0
+	return w.begin(t, 0)
+}
+
 // feed takes what belongs to the struct from p; done when it has ended.
 func (w *walker) feed(p []byte) (n int, done bool, err error) {
 	for {

@@ -114,6 +114,16 @@ func gotInfo(seq int32) []byte {
 	}})
 }
 
+func getTables(seq int32) []byte {
+	return call("GetTables", seq, &hiveserver.TCLIServiceGetTablesArgs{Req: &hiveserver.TGetTablesReq{SessionHandle: sessionHandle()}})
+}
+
+func gotTables(seq int32) []byte {
+	return reply("GetTables", seq, &hiveserver.TCLIServiceGetTablesResult{Success: &hiveserver.TGetTablesResp{
+		Status: ok(), OperationHandle: operationHandle(),
+	}})
+}
+
 func fetch(seq int32) []byte {
 	return call("FetchResults", seq, &hiveserver.TCLIServiceFetchResultsArgs{Req: &hiveserver.TFetchResultsReq{
 		OperationHandle: operationHandle(), MaxRows: 1000,
