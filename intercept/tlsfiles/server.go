@@ -2,6 +2,7 @@ package tlsfiles
 
 import (
 	"crypto/tls"
+	"errors"
 	"time"
 )
 
@@ -20,6 +21,9 @@ type ServerTLS struct{ set *set }
 
 // Server reads the files. An error names the file and what is wrong with it.
 func Server(files ServerFiles) (*ServerTLS, error) {
+	if files.Cert == "" {
+		return nil, errors.New("TLS towards clients needs a certificate file")
+	}
 	s, err := newSet(paths{cert: files.Cert, key: files.Key, ca: files.ClientCA}, serverConfig)
 	if err != nil {
 		return nil, err
