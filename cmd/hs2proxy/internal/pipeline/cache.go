@@ -14,11 +14,11 @@ import (
 // Cache remembers what was explained, so that a query seen again costs HiveServer2 nothing until its plan may have
 // changed: a new setting or database is another key; age and changed statistics are told by Lookup's cause.
 type Cache struct {
-	maxAge time.Duration
-	now    func() time.Time
+	now func() time.Time
 
 	mu struct {
 		sync.Mutex
+		maxAge  time.Duration
 		entries *lru.Cache[string, *entry]
 		// lastSettings is the settings a fingerprint was last explained under, to tell FIRST from SETTINGS.
 		lastSettings *lru.Cache[string, string]
@@ -34,7 +34,8 @@ type entry struct {
 
 // NewCache holds size queries.
 func NewCache(size int, maxAge time.Duration, now func() time.Time) (*Cache, error) {
-	c := &Cache{maxAge: maxAge, now: now}
+	c := &Cache{now: now}
+	c.mu.maxAge = maxAge
 	var err error
 	if c.mu.entries, err = lru.New[string, *entry](size); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (c *Cache) Lookup(key string, st *intercept.Statement) (*store.Analysis, st
 		return nil, store.CauseSettings
 	case e.stale:
 		return nil, store.CauseStatistics
-	case age(e.analysis, c.now()) >= c.maxAge:
+	case age(e.analysis, c.now()) >= c.mu.maxAge:
 		return nil, store.CauseAge
 	}
 	reused := *e.analysis

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -33,6 +34,8 @@ type Recorder struct {
 	drain     chan struct{}
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
+	// silent: HiveServer2 is asked nothing; see Silence.
+	silent atomic.Bool
 }
 
 // RecorderConfig is what a Recorder works with.
@@ -190,13 +193,13 @@ func (r *Recorder) started(ev intercept.Event) {
 	}
 	j := r.add(ev)
 	j.analysed = true
-	if oneTable(&j.statement) && r.cfg.Rows != nil {
+	if oneTable(&j.statement) && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
 		case r.questions <- question{}:
 		default:
 		}
 	}
-	if r.cfg.Analyzer == nil || !j.statement.Info.Explainable || j.statement.Truncated {
+	if r.cfg.Analyzer == nil || r.silent.Load() || !j.statement.Info.Explainable || j.statement.Truncated {
 		return
 	}
 	t := task{key: cacheKey(&j.statement), session: j.session, statement: j.statement}
@@ -246,7 +249,7 @@ func (r *Recorder) ended(ev intercept.Event) {
 	info := j.statement.Info
 	j.session, j.statement, j.ended = ev.Session, *ev.Statement, true
 	j.statement.Info = info
-	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil {
+	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
 		case r.questions <- question{id: j.statement.ID, operation: operation}:
 			j.asking = true

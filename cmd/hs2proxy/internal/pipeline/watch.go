@@ -31,7 +31,6 @@ type Watch struct {
 	upstream string
 	tables   *Tables
 	records  TableRecords
-	limits   statscheck.Thresholds
 	log      zerolog.Logger
 	counters *Counters
 	now      func() time.Time
@@ -41,7 +40,8 @@ type Watch struct {
 	wg     sync.WaitGroup
 	mu     struct {
 		sync.Mutex
-		due map[string]time.Time
+		due    map[string]time.Time
+		limits statscheck.Thresholds
 		// young holds, by table, until when a query that reads it needs no new check.
 		young *lru.Cache[string, time.Time]
 	}
@@ -64,10 +64,10 @@ func NewWatch(upstream string, tables *Tables, cache *Cache, records TableRecord
 	log zerolog.Logger, counters *Counters, now func() time.Time,
 ) *Watch {
 	w := &Watch{
-		upstream: upstream, tables: tables, records: records, limits: limits, log: log, counters: counters, now: now,
+		upstream: upstream, tables: tables, records: records, log: log, counters: counters, now: now,
 		wake: make(chan struct{}, 1),
 	}
-	w.mu.due = map[string]time.Time{}
+	w.mu.due, w.mu.limits = map[string]time.Time{}, limits
 	w.mu.young, _ = lru.New[string, time.Time](maxTables) // fails for a size below 1 only
 	tables.onChange(cache.Invalidate)
 	return w
@@ -184,7 +184,7 @@ func (w *Watch) check(ctx context.Context, table string) {
 // Check reads the table's statistics from Hive now, moves its baseline where autogather kept up, and records the
 // staleness that holds. Nothing holds for a table that is gone, or a temporary one.
 func (w *Watch) Check(ctx context.Context, table string) error {
-	limits, off := w.limits.For(table)
+	limits, off := w.thresholds().For(table)
 	usage, err := w.records.UsageOf(ctx, w.upstream, table)
 	if err != nil {
 		return err

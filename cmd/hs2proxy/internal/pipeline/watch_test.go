@@ -293,7 +293,7 @@ func TestCheckOptedOut(t *testing.T) {
 	if len(p.records.staleness["shop.t"]) != 0 || len(p.records.stats) != 1 {
 		t.Errorf("staleness %v, %d snapshots", p.records.staleness, len(p.records.stats))
 	}
-	p.limits = statscheck.DefaultThresholds()
+	p.SetThresholds(statscheck.DefaultThresholds())
 	p.mustCheck(t, "shop.t")
 	if got := rules(p.records.staleness["shop.t"]); !slices.Contains(got, statscheck.R1Corrupt) {
 		t.Errorf("rules %v for a table of 0 rows and a mebibyte", got)
