@@ -105,7 +105,7 @@ func schema(names []string, kind hiveserver.TTypeId) *hiveserver.TTableSchema {
 	out := &hiveserver.TTableSchema{}
 	for i, name := range names {
 		out.Columns = append(out.Columns, &hiveserver.TColumnDesc{
-			ColumnName: name, Position: int32(i + 1), //nolint:gosec // a handful of columns
+			ColumnName: name, Position: int32(i + 1),
 			TypeDesc: &hiveserver.TTypeDesc{Types: []*hiveserver.TTypeEntry{{PrimitiveEntry: &hiveserver.TPrimitiveTypeEntry{Type: kind}}}},
 		})
 	}
