@@ -43,13 +43,19 @@ type discovery struct {
 		sound  bool     // this client has listed: its watches come back with its connection
 		lost   bool     // reported
 		conn   net.Conn // the latest
+		// refused is why the latest connect failed, nil when it did not; the client's own errors do not tell.
+		refused error
 	}
 }
 
 func (d *discovery) current() Discovery {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.mu.state
+	state := d.mu.state
+	if d.mu.refused != nil {
+		state.Err = d.mu.refused
+	}
+	return state
 }
 
 // run holds one session after the other until ctx ends.
@@ -98,7 +104,7 @@ func (d *discovery) session(ctx context.Context) error {
 	d.mu.Unlock()
 	work.Go(func() { d.follow(ctx, conn) })
 
-	patience := max(d.timeout, time.Duration(2*len(d.servers))*zkDialTimeout)
+	patience := max(d.timeout, time.Duration(len(d.servers))*zkDialTimeout)
 	dead := time.NewTimer(patience)
 	defer dead.Stop()
 	connected := false
@@ -212,6 +218,9 @@ func (d *discovery) listed(n int) {
 // failed notes why there is no list. ZooKeeper counts as lost from then on.
 func (d *discovery) failed(err error) {
 	d.mu.Lock()
+	if d.mu.refused != nil {
+		err = d.mu.refused
+	}
 	d.mu.state.Err = err
 	told := d.mu.lost
 	d.mu.lost = true
@@ -256,8 +265,8 @@ func (d *discovery) dial(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		err = fmt.Errorf("connect to ZooKeeper %s: %w", address, err)
 		d.mu.Lock()
-		d.mu.state.Err = err
-		d.mu.Unlock()
+		defer d.mu.Unlock()
+		d.mu.refused = err
 		return nil, err
 	}
 	d.mu.Lock()
@@ -266,7 +275,7 @@ func (d *discovery) dial(ctx context.Context, network, address string) (net.Conn
 		_ = conn.Close()
 		return nil, fmt.Errorf("connect to ZooKeeper %s: %w", address, err)
 	}
-	d.mu.conn = conn
+	d.mu.conn, d.mu.refused = conn, nil
 	return conn, nil
 }
 

@@ -103,11 +103,11 @@ func NewZooKeeper(ctx context.Context, cfg ZKConfig, opts Options) (*Set, error)
 	case <-d.first:
 		return s, nil
 	case <-ctx.Done():
-		_ = s.Close()
 		err := ctx.Err()
 		if last := d.current().Err; last != nil {
 			err = fmt.Errorf("%w (last: %w)", err, last)
 		}
+		_ = s.Close()
 		return nil, fmt.Errorf("list the HiveServer2s at %s in ZooKeeper %s: %w", root, cfg.Ensemble, err)
 	}
 }
