@@ -11,6 +11,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/admin"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/listen"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/spool"
 	"github.com/hs2proxy/hs2proxy/intercept"
@@ -29,8 +30,11 @@ const settingsMaxAge = 30 * time.Minute
 type App struct {
 	cfg config.Config
 	log zerolog.Logger
+	// reload holds the configuration that runs; cfg is the one New was given.
+	reload *reloader
+	redact *store.Redactor
 
-	listener net.Listener
+	listener *listen.Listener
 	server   *intercept.Server
 	queue    *intercept.Queue
 	counters *pipeline.Counters
@@ -64,6 +68,9 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	a.queue = intercept.NewQueue(cfg.Relay.QueueSize)
 	tracker := intercept.NewTracker(intercept.TrackerConfig{Upstream: cfg.Upstream.Name}, a.queue)
 	var err error
+	if a.redact, err = store.NewRedactor(cfg.Database.Redact); err != nil {
+		return nil, fmt.Errorf("database.%w", err)
+	}
 	a.server, err = intercept.NewServer(intercept.Config{
 		Address: cfg.Upstream.Address, DialTimeout: cfg.Upstream.DialTimeout,
 		Limits: thrift.Limits{MaxCallBytes: cfg.Relay.CallLimit, MaxReplyBytes: cfg.Relay.ReplyLimit, CopyBytes: cfg.Relay.CopyLimit},
@@ -86,7 +93,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	analyzer, a.closeAnalyzer = NewAnalyzer(cfg, explain, log)
 	a.explainer, a.facts = analyzer.Explainer, analyzer.Server
 	if cfg.Database.URL != "" {
-		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Logger: log}); err != nil {
+		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Redact: a.redact, Logger: log}); err != nil {
 			return nil, fmt.Errorf("database.url: %w", err)
 		}
 		if err := a.openSpool(); err != nil {
@@ -108,12 +115,11 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		}
 	}
 	recorderConfig := pipeline.RecorderConfig{
-		Events: a.queue.Events(), Cache: cache, Samples: samples, Workers: cfg.Explain.Concurrency, Record: a.record, Log: log,
-	}
-	if cfg.Explain.Enabled {
-		recorderConfig.Analyzer = analyzer
+		Events: a.queue.Events(), Analyzer: analyzer, Cache: cache, Samples: samples, Workers: cfg.Explain.Concurrency, Record: a.record, Log: log,
 	}
 	a.recorder = pipeline.NewRecorder(recorderConfig, a.counters)
+	a.recorder.Silence(!cfg.Explain.Enabled)
+	a.reload = newReloader(cfg, a.parts(cache)...)
 	if err := a.newAdmin(); err != nil {
 		a.closeAll()
 		return nil, err
@@ -132,8 +138,7 @@ func (a *App) record(r pipeline.Record) {
 
 // Start listens and begins to relay. Postgres may be away: the schema is brought up to date when it is there.
 func (a *App) Start(ctx context.Context) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.cfg.Listen)
+	l, err := listen.Open(ctx, a.cfg.Listen, a.cfg.Relay.ReusePort)
 	if err != nil {
 		a.closeAll()
 		return fmt.Errorf("listen: %w", err)
@@ -161,7 +166,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.admin != nil {
 		a.admin.Start(ctx)
 	}
-	a.log.Info().Stringer("listen", l.Addr()).Str("upstream", a.cfg.Upstream.Address).
+	a.log.Info().Stringer("listen", l.Addr()).Stringer("upstream", a.cfg.Upstream).
 		Bool("database", a.store != nil).Bool("refresh", a.refresher != nil).Msg("listening")
 	return nil
 }
@@ -199,7 +204,12 @@ func (a *App) Counters() *pipeline.Counters { return a.counters }
 // ends; what the pipeline still holds then gets a few seconds more. The admin port answers until the end.
 func (a *App) Shutdown(ctx context.Context) error {
 	defer a.stopAdmin(ctx)
+	if err := a.listener.Yield(ctx); err != nil {
+		a.log.Info().Err(err).Msg("no other process takes new connections; they are refused from now on")
+	}
+	reported := a.reportDrain(ctx)
 	err := a.server.Shutdown(ctx)
+	reported()
 
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

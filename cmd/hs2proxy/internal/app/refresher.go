@@ -22,7 +22,7 @@ type refresher struct {
 	store     *store.Store
 	watch     *pipeline.Watch
 	log       zerolog.Logger
-	scheduler *statscheck.Scheduler
+	schedules schedules
 	worker    *statscheck.Worker
 	wake      chan struct{}
 	leases    leases
@@ -34,11 +34,11 @@ func newRefresher(cfg config.Config, s *store.Store, w *pipeline.Watch, replan s
 	r := &refresher{cfg: cfg, store: s, watch: w, log: log, wake: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
 	r.leases.extend = s.ExtendRefresh
 	r.leases.log = log
-	var err error
-	r.scheduler, err = statscheck.NewScheduler(cfg.Stats.Refresh.Schedules, cfg.Stats.Refresh.Policy, r, r, log)
+	apply, err := r.prepareSchedules(cfg)
 	if err != nil {
 		return nil, err
 	}
+	apply()
 	runner := statscheck.NewRunner(statscheck.RunnerConfig{
 		Timeout: cfg.Stats.Refresh.Timeout, NeededColumns: r.neededColumns,
 	}, r, replan, log)
@@ -48,7 +48,7 @@ func newRefresher(cfg config.Config, s *store.Store, w *pipeline.Watch, replan s
 
 // run works until ctx ends, then waits for what runs: an ANALYZE is cancelled in Hive and its request stays open.
 func (r *refresher) run(ctx context.Context) {
-	r.scheduler.Start()
+	r.schedules.start()
 	r.worker.Start()
 	if err := r.store.ListenRefresh(ctx, r.notify); err != nil {
 		r.log.Error().Err(err).Msg("requests are no longer announced; the queue is asked at intervals")
@@ -56,7 +56,7 @@ func (r *refresher) run(ctx context.Context) {
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
-	if err := errors.Join(r.scheduler.Stop(stop), r.worker.Stop(stop)); err != nil {
+	if err := errors.Join(r.schedules.stop(stop), r.worker.Stop(stop)); err != nil {
 		r.log.Error().Err(err).Msg("a refresh did not end in time")
 	}
 	r.leases.stop()

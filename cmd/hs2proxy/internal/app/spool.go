@@ -14,7 +14,7 @@ func (a *App) openSpool() error {
 		return nil
 	}
 	s, err := spool.Open(spool.Options{
-		Dir: d.SpoolDir, Limit: d.SpoolLimit, KeepLiterals: d.KeepLiterals, Log: a.log, Counters: a.counters,
+		Dir: d.SpoolDir, Limit: d.SpoolLimit, KeepLiterals: d.KeepLiterals, Redact: a.redact, Log: a.log, Counters: a.counters,
 	})
 	if err != nil {
 		return fmt.Errorf("database.spool_dir: %w", err)

@@ -40,14 +40,14 @@ func (a *App) prepare(ctx context.Context, ready chan<- struct{}) {
 
 // keep records the server's settings and deletes what is older than the retention, again and again.
 func (a *App) keep(ctx context.Context) {
-	r := a.cfg.Retention
-	policy := store.Policy{
-		Statements: r.Statements, Sessions: r.Statements, Plans: r.Plans, Stats: r.Stats, Findings: r.Plans, Refreshes: r.Plans,
-	}
 	untilDone(ctx, func() bool { return a.saveSettings(ctx) })
-	tick := time.NewTicker(r.Every)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
+		r := a.Config().Retention
+		policy := store.Policy{
+			Statements: r.Statements, Sessions: r.Statements, Plans: r.Plans, Stats: r.Stats, Findings: r.Plans, Refreshes: r.Plans,
+		}
 		deleted, err := a.store.Retention(ctx, policy)
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn().Err(err).Msg("old records not deleted; tried again later")
@@ -57,8 +57,9 @@ func (a *App) keep(ctx context.Context) {
 				a.log.Info().Str("table", table).Int64("rows", n).Msg("old records deleted")
 			}
 		}
+		timer.Reset(r.Every)
 		select {
-		case <-tick.C:
+		case <-timer.C:
 			a.saveSettings(ctx)
 		case <-ctx.Done():
 			return
