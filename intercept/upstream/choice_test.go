@@ -188,3 +188,15 @@ func TestOneServerAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func BenchmarkCandidates(b *testing.B) {
+	for _, names := range [][]string{{"a"}, {"a", "b", "c", "d"}} {
+		b.Run(fmt.Sprint(len(names)), func(b *testing.B) {
+			set := static(b, Options{}, names...)
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Candidates(Binary)
+			}
+		})
+	}
+}

@@ -40,6 +40,7 @@ type discovery struct {
 		sync.Mutex
 		state  Discovery
 		listed bool     // ever
+		empty  bool     // the last list was
 		sound  bool     // this client has listed: its watches come back with its connection
 		lost   bool     // reported
 		conn   net.Conn // the latest
@@ -200,11 +201,12 @@ func (d *discovery) read(conn *zk.Conn) ([]Server, <-chan zk.Event, error) {
 // listed notes a list that was read.
 func (d *discovery) listed(n int) {
 	d.mu.Lock()
-	first, back := !d.mu.listed, d.mu.lost
+	first, back, emptied := !d.mu.listed, d.mu.lost, n == 0 && !d.mu.empty
+	d.mu.empty = n == 0
 	d.mu.listed, d.mu.sound, d.mu.lost = true, true, false
 	d.mu.state.ListedAt, d.mu.state.Err = d.set.opts.Now(), nil
 	d.mu.Unlock()
-	if n == 0 {
+	if emptied {
 		d.set.opts.Log.Warn().Str("znode", d.root).Str("advice", "check hive.server2.support.dynamic.service.discovery and hive.server2.zookeeper.namespace").Msg("no HiveServer2 is registered in ZooKeeper")
 	}
 	if back {
