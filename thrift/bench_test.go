@@ -69,6 +69,44 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// BenchmarkHTTP measures what following costs per request and response, with the heads of Hive JDBC and HiveServer2.
+func BenchmarkHTTP(b *testing.B) {
+	headers := []string{
+		isThrift, "Accept: application/x-thrift", "User-Agent: Java/THttpClient/HC", "Connection: Keep-Alive",
+		"Cookie: hive.server2.auth=cu=bi&rn=930396350425440122&s=c2lnbmF0dXJl", "Accept-Encoding: gzip,deflate", "X-XSRF-HEADER: true",
+	}
+	answered := []string{"Date: Mon, 30 Nov 2026 22:54:16 GMT", isThrift, "Vary: Accept-Encoding, User-Agent", "Server: Jetty(9.4.51.v20230217)"}
+	zipped := append(slices.Clone(answered), "Content-Encoding: gzip")
+	const first = "HTTP/1.1 200 OK"
+	for _, tc := range []struct {
+		name        string
+		call, reply []byte
+	}{
+		{"GetInfo", post(getInfo(1), headers...), chunked(first, gotInfo(1), 32<<10, answered...)},
+		{"GetInfoGzip", post(getInfo(1), headers...), chunked(first, compressed(codingGzip, gotInfo(1)), 32<<10, zipped...)},
+		{"ExecuteStatement", post(execute(1, "select 1"), headers...), chunked(first, executed(1), 32<<10, answered...)},
+		{"ExecuteStatementGzip", post(execute(1, "select 1"), headers...), chunked(first, compressed(codingGzip, executed(1)), 32<<10, zipped...)},
+		{"Fetch10000", post(fetch(1), headers...), chunked(first, fetched(1, 10000, 80), 32<<10, answered...)},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			c := NewConn(Limits{}, silent{})
+			b.ReportAllocs()
+			b.SetBytes(int64(len(tc.call) + len(tc.reply)))
+			for b.Loop() {
+				if err := feed(c.Stream(Client), tc.call, 64<<10, false); err != nil {
+					b.Fatal(err)
+				}
+				if err := feed(c.Stream(HiveServer2), tc.reply, 64<<10, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if c.Blind() != NotBlind {
+				b.Fatal(c.Blind())
+			}
+		})
+	}
+}
+
 func BenchmarkWalker(b *testing.B) {
 	m := fetched(1, 1000, 80)
 	_, n := headerOf(m)

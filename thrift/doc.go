@@ -11,8 +11,9 @@
 //	copy     the bounded copy of the few messages that are decoded
 //	decode   those messages as gohive's generated types, read by hand (plainread, fields) unless they hold anything unusual
 //	pending  calls that wait for their reply, in order
+//	http     requests and responses: heads, bodies by length or in chunks, compressed ones, the login of each request
 //
-// What it learns goes to an [Observer]. What it cannot follow (TLS, HTTP, sealed SASL payloads, anything malformed) makes the
+// What it learns goes to an [Observer]. What it cannot follow (TLS, sealed SASL payloads, anything malformed) makes the
 // connection blind: the bytes go on unseen, with a reason to count. The one exception is a length beyond the limit,
 // which Feed refuses with an [OversizeError].
 //
