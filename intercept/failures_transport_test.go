@@ -49,7 +49,7 @@ func transports() []transport {
 			name: "HTTP", hive: hs2test.Config{HTTP: true},
 			head: func(call bool, n int) []byte {
 				if call {
-					return fmt.Appendf(nil, "POST /cliservice HTTP/1.1\r\nHost: hive:10001\r\nContent-Type: application/x-thrift\r\nContent-Length: %d\r\n\r\n", n)
+					return fmt.Appendf(nil, "POST /cliservice HTTP/1.1\r\nHost: hive:10001\r\nAuthorization: Basic Ymk6czNjcmV0\r\nContent-Type: application/x-thrift\r\nContent-Length: %d\r\n\r\n", n)
 				}
 				return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/x-thrift\r\nContent-Length: %d\r\n\r\n", n)
 			},
