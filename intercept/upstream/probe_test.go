@@ -124,3 +124,22 @@ func TestCloseEndsAProbe(t *testing.T) {
 		}
 	})
 }
+
+func TestAServerThatLeftIsNotProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine()
+		set := static(t, Options{Probe: time.Second, Dial: l.dial}, "a", "b")
+		a := server(t, set, "a")
+		set.Dialed(a, time.Now(), errRefused)
+		if err := set.Replace([]Server{{ID: "b", Binary: "b:10000"}}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if len(l.dialed) != 0 {
+			t.Errorf("probes %v, want none of a server that takes no connections", l.dialed)
+		}
+		if err := set.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
