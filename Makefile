@@ -50,8 +50,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-bench: ## every benchmark once over; carries numbers, asserts none
+BENCHFLAGS ?= $(if $(filter %x,$(BENCHTIME)),-once,-duration 500ms)
+bench: build ## every benchmark once over, then proxies side by side (docs/benchmarks.md); carries numbers, asserts none
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(GO) run ./cmd/hs2proxy/internal/wirebench -hs2proxy bin/hs2proxy $(BENCHFLAGS)
 
 golden: ## write the golden plans anew from what the parser reads now; review the diff
 	$(GO) test ./advisor/... -update

@@ -52,7 +52,7 @@ func lookAround(own []int) others {
 	return o
 }
 
-// since names the busiest others between two looks; empty when none used a tenth of maxForeign.
+// since names the busiest others between two looks that are still there; "none" when none used a tenth of maxForeign.
 func (o others) since(before others) string {
 	seconds := o.at.Sub(before.at).Seconds()
 	used := map[string]float64{}
@@ -66,5 +66,5 @@ func (o others) since(before others) string {
 	for _, name := range names[:min(3, len(names))] {
 		said = append(said, fmt.Sprintf("%s %.2f", name, used[name]))
 	}
-	return strings.Join(said, ", ")
+	return cmp.Or(strings.Join(said, ", "), "none")
 }

@@ -21,8 +21,13 @@ func (r *rig) idle(ctx context.Context) *Scenario {
 		if t.proc == nil {
 			continue
 		}
-		sample, err := r.resting(ctx, t)
-		if s.failed(err) {
+		var sample Sample
+		err := t.turn(func() (err error) {
+			sample, err = r.resting(ctx, t)
+			return err
+		})
+		if err != nil {
+			s.failed(fmt.Errorf("%s: %w", t.name, err))
 			continue
 		}
 		s.Samples = append(s.Samples, sample)
@@ -35,7 +40,7 @@ func (r *rig) resting(ctx context.Context, t *target) (Sample, error) {
 	s := Sample{Target: t.name, CPU: none, BeforeKiB: memory(its, "VmRSS")}
 	idle, err := load.OpenIdle(ctx, t.addr, r.opt.idle)
 	if err != nil {
-		return s, fmt.Errorf("%s: %w", t.name, err)
+		return s, err
 	}
 	defer idle.Close()
 	if err := r.pause(ctx); err != nil {
@@ -43,7 +48,7 @@ func (r *rig) resting(ctx context.Context, t *target) (Sample, error) {
 	}
 	s.RestKiB = memory(its, "VmRSS")
 	if err := idle.Touch(); err != nil {
-		return s, fmt.Errorf("%s: %w", t.name, err)
+		return s, err
 	}
 	if err := r.pause(ctx); err != nil {
 		return s, err
@@ -57,8 +62,8 @@ func (r *rig) resting(ctx context.Context, t *target) (Sample, error) {
 // slow reads how far resident memory grows while a large result passes to a slow reader.
 func (r *rig) slow(ctx context.Context) *Scenario {
 	s := &Scenario{
-		Name: slowScenario, Unit: "MiB more",
-		Does: fmt.Sprintf("resident memory at its peak, over that at the start, while %d MiB pass to a reader of %d MiB/s", r.opt.slowSize>>20, r.opt.slowRate>>20),
+		Name: slowScenario, Unit: "peak MiB",
+		Does: fmt.Sprintf("resident memory at its peak, while %d MiB pass to a reader of %d MiB/s", r.opt.slowSize>>20, r.opt.slowRate>>20),
 	}
 	if s.failed(r.startTargets(ctx)) {
 		return s
@@ -67,20 +72,32 @@ func (r *rig) slow(ctx context.Context) *Scenario {
 		if t.proc == nil {
 			continue
 		}
-		its := t.family()
-		sample := Sample{Target: t.name, CPU: none, BeforeKiB: memory(its, "VmHWM")}
-		start := time.Now()
-		n, err := load.Slow(ctx, t.addr, r.opt.slowSize, r.opt.slowRate)
+		var sample Sample
+		err := t.turn(func() (err error) {
+			sample, err = r.throttled(ctx, t)
+			return err
+		})
 		if err != nil {
 			s.failed(fmt.Errorf("%s: %w", t.name, err))
 			continue
 		}
-		sample.Seconds, sample.Bytes, sample.PeakKiB = time.Since(start).Seconds(), n, memory(its, "VmHWM")
-		sample.Value = float64(sample.PeakKiB-sample.BeforeKiB) / 1024
-		sample.Note = fmt.Sprintf("peak %.1f MiB; %d MiB in %.1f s", float64(sample.PeakKiB)/1024, n>>20, sample.Seconds)
 		s.Samples = append(s.Samples, sample)
 	}
 	return s
+}
+
+func (r *rig) throttled(ctx context.Context, t *target) (Sample, error) {
+	its := t.family()
+	s := Sample{Target: t.name, CPU: none, BeforeKiB: memory(its, "VmHWM")}
+	start := time.Now()
+	n, err := load.Slow(ctx, t.addr, r.opt.slowSize, r.opt.slowRate)
+	if err != nil {
+		return s, err
+	}
+	s.Seconds, s.Bytes, s.PeakKiB = time.Since(start).Seconds(), n, memory(its, "VmHWM")
+	s.Value = float64(s.PeakKiB) / 1024
+	s.Note = fmt.Sprintf("%.1f more than at the start; %d MiB in %.1f s", float64(s.PeakKiB-s.BeforeKiB)/1024, n>>20, s.Seconds)
+	return s, nil
 }
 
 // pause lets collectors and allocators come to rest.

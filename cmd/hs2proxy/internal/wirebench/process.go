@@ -74,6 +74,7 @@ func (p *process) listens(ctx context.Context, addr string) error {
 
 // stop ends it and waits for its end.
 func (p *process) stop() {
+	_ = resume(p.pid())
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	patience := time.NewTimer(stopTime)
 	defer patience.Stop()

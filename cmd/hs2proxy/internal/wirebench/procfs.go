@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,12 +11,18 @@ import (
 // tick is the unit of the times in /proc, in seconds: USER_HZ is 100 on every architecture that Go runs on.
 const tick = 0.01
 
+// proc is a file of a process, empty where there is no such process.
+func proc(pid int, file string) []byte {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file)) //nolint:gosec // the kernel's own
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
 // stat is the fields of /proc/PID/stat from the third (state) on, and the command's name; nil where there is no such process.
 func stat(pid int) (name string, fields []string) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) //nolint:gosec // a number
-	if err != nil {
-		return "", nil
-	}
+	b := proc(pid, "stat")
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if open < 0 || end < open {
 		return "", nil
@@ -76,11 +81,7 @@ func family(pid int) []int {
 // memory sums a line of /proc/PID/status, VmRSS (resident now) or VmHWM (resident at most so far), in KiB.
 func memory(pids []int, line string) (kib int64) {
 	for _, pid := range pids {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) //nolint:gosec // a number
-		if err != nil {
-			continue
-		}
-		for l := range strings.SplitSeq(string(b), "\n") {
+		for l := range strings.SplitSeq(string(proc(pid, "status")), "\n") {
 			if value, ok := strings.CutPrefix(l, line+":"); ok {
 				n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 				kib += n

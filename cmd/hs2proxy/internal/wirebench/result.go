@@ -94,6 +94,21 @@ func (r *Result) failures() error {
 	return errors.Join(errs...)
 }
 
+// foreign is what other processes used in the slices on average, in cores.
+func (r *Result) foreign() float64 {
+	var sum float64
+	n := 0
+	for _, s := range r.Scenarios {
+		for _, x := range s.Samples {
+			if x.Operations > 0 {
+				sum += x.Foreign
+				n++
+			}
+		}
+	}
+	return sum / float64(max(1, n))
+}
+
 // pair is one target and the base in the same round.
 type pair struct{ own, base *Sample }
 

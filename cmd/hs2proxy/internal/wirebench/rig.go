@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,15 +79,15 @@ func (r *rig) run(ctx context.Context, out io.Writer) *Result {
 		s.print(out, result.Base)
 		result.Scenarios = append(result.Scenarios, s)
 	}
-	if busiest := lookAround([]int{r.fake.pid()}).since(before); busiest != "" {
-		r.notes = append(r.notes, "other processes, in cores: "+busiest)
-	}
+	r.notes = append(r.notes, fmt.Sprintf("other processes used %.2f cores in a slice on average; the busiest that are still there: %s",
+		result.foreign(), lookAround([]int{r.fake.pid()}).since(before)))
 	result.Notes = r.notes
 	result.foot(out)
 	return result
 }
 
-// startTargets starts them all afresh: what one scenario left behind is not the next one's.
+// startTargets starts them all afresh: what one scenario left behind is not the next one's. They are suspended until it is
+// their turn.
 func (r *rig) startTargets(ctx context.Context) error {
 	for _, name := range r.opt.targets {
 		t, err := r.start(ctx, name)
@@ -94,6 +95,27 @@ func (r *rig) startTargets(ctx context.Context) error {
 			return err
 		}
 		r.running = append(r.running, t)
+		if err := t.each(suspend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn has a target run while f measures it.
+func (t *target) turn(f func() error) error {
+	if err := t.each(resume); err != nil {
+		return err
+	}
+	return errors.Join(f(), t.each(suspend))
+}
+
+// each does something to each of a proxy's processes.
+func (t *target) each(do func(pid int) error) error {
+	for _, pid := range t.family() {
+		if err := do(pid); err != nil {
+			return fmt.Errorf("suspend or resume %s: %w", t.name, err)
+		}
 	}
 	return nil
 }
@@ -143,7 +165,11 @@ func (r *rig) timed(ctx context.Context, sc load.Scenario) *Scenario {
 			slices.Reverse(order)
 		}
 		for _, t := range order {
-			sample, err := r.slice(ctx, sc, t)
+			var sample Sample
+			err := t.turn(func() (err error) {
+				sample, err = r.slice(ctx, sc, t)
+				return err
+			})
 			if err != nil {
 				s.failed(fmt.Errorf("%s: %w", t.name, err))
 				continue

@@ -13,3 +13,7 @@ func openFiles() int {
 	}
 	return int(min(limit.Max, 1<<20))
 }
+
+// suspend and resume halt a proxy while another one is measured: what it still analyses is not the other's load.
+func suspend(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
+func resume(pid int) error  { return syscall.Kill(pid, syscall.SIGCONT) }

@@ -63,10 +63,10 @@ func (s *Scenario) print(out io.Writer, base string) {
 
 // text is the median, and the range where there is one.
 func (s Spread) text(number func(float64) string) string {
-	switch s.Rounds {
-	case 0:
+	switch {
+	case s.Rounds == 0:
 		return "-"
-	case 1:
+	case s.Min == s.Max:
 		return number(s.Median)
 	}
 	return fmt.Sprintf("%s (%s to %s)", number(s.Median), number(s.Min), number(s.Max))
