@@ -43,10 +43,14 @@ func main() {
 	if localpg.Hook() { // this process was the demo's Postgres
 		return
 	}
+	os.Exit(runUntilSignal(os.Args[1:]))
+}
+
+// runUntilSignal ends the command's context with SIGINT or SIGTERM.
+func runUntilSignal(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(status)
+	defer stop()
+	return run(ctx, args)
 }
 
 func run(ctx context.Context, args []string) int {

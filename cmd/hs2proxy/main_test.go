@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,7 +21,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	testscript.Main(withPostgres{m}, map[string]func(){
-		"hs2proxy": func() { os.Exit(run(context.Background(), os.Args[1:])) },
+		"hs2proxy": func() { os.Exit(runUntilSignal(os.Args[1:])) },
 	})
 }
 

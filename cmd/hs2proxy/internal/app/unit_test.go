@@ -40,6 +40,9 @@ func TestSystemdUnit(t *testing.T) {
 			t.Errorf("%s=%s, want %s", name, set[name], want)
 		}
 	}
+	if set["Type"] != "notify" || !strings.Contains(set["ExecReload"], "-HUP $MAINPID") {
+		t.Errorf("Type=%s, ExecReload=%s: serve tells systemd that it is ready, and SIGHUP reloads it", set["Type"], set["ExecReload"])
+	}
 	if !strings.Contains(set["ExecStart"], " serve --config ") {
 		t.Errorf("ExecStart=%s", set["ExecStart"])
 	}
