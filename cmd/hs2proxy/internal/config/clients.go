@@ -9,11 +9,11 @@ import (
 // Clients is what the proxy does for, and asks of, those who connect.
 type Clients struct {
 	TLS ClientsTLS `koanf:"tls"`
-	// ProxyProtocol reads a PROXY header (version 1 or 2) from connections of TrustedNetworks.
+	// ProxyProtocol asks every connection of TrustedNetworks for a PROXY header (version 1 or 2).
 	ProxyProtocol bool `koanf:"proxy_protocol"`
 	// TrustedNetworks are the CIDRs (or single addresses) whose PROXY header and X-Forwarded-For are believed.
 	TrustedNetworks []string `koanf:"trusted_networks"`
-	// LoginTimeout is how long a connection may take from the accept to the end of its login; 0: no limit.
+	// LoginTimeout is how long a connection may take from the accept to the end of its login.
 	LoginTimeout time.Duration `koanf:"login_timeout"`
 	// MaxConnections bounds the open connections, of all, of an address and of a user; 0: no limit.
 	MaxConnections           int          `koanf:"max_connections"`
@@ -74,7 +74,7 @@ func (v *validator) clients(c Clients) {
 		v.errs = append(v.errs, err)
 	}
 	v.check(!c.ProxyProtocol || len(c.TrustedNetworks) > 0, "clients.trusted_networks", "", "the networks of the load balancers, since clients.proxy_protocol is true")
-	v.check(c.LoginTimeout >= 0, "clients.login_timeout", c.LoginTimeout, "0 (no limit) or a duration, such as \"1m\"")
+	v.positive("clients.login_timeout", c.LoginTimeout)
 	for _, n := range []struct {
 		field string
 		value int

@@ -17,7 +17,7 @@ func TestClientsRefuses(t *testing.T) {
 		"clients.trusted_networks[1]":            func(c *Config) { c.Clients.TrustedNetworks = []string{"10.0.0.0/8", "10.0.0.1/8"} },
 		"clients.trusted_networks[0]":            func(c *Config) { c.Clients.TrustedNetworks = []string{"balancer"} },
 		"clients.trusted_networks":               func(c *Config) { c.Clients.ProxyProtocol = true },
-		"clients.login_timeout":                  func(c *Config) { c.Clients.LoginTimeout = -1 },
+		"clients.login_timeout":                  func(c *Config) { c.Clients.LoginTimeout = 0 },
 		"clients.max_connections":                func(c *Config) { c.Clients.MaxConnections = -1 },
 		"clients.max_connections_per_address":    func(c *Config) { c.Clients.MaxConnectionsPerAddress = -1 },
 		"clients.max_connections_per_user":       func(c *Config) { c.Clients.MaxConnectionsPerUser = -1 },
@@ -54,7 +54,6 @@ func TestClientsAccepts(t *testing.T) {
 			c.Clients.TLS = ClientsTLS{CertFile: "c", KeyFile: "k", ClientCAFile: "a", Required: true}
 		},
 		"PROXY header": func(c *Config) { c.Clients.ProxyProtocol, c.Clients.TrustedNetworks = true, []string{"::1"} },
-		"no limit":     func(c *Config) { c.Clients.LoginTimeout = 0 },
 	})
 }
 

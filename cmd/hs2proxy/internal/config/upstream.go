@@ -2,10 +2,11 @@ package config
 
 import (
 	"errors"
-	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
 // Upstream is the HiveServer2 behind the proxy, or several that do the same work. They are told by one of Address, Servers
@@ -37,7 +38,8 @@ type Server struct {
 
 // ZooKeeper is where HiveServer2s publish themselves (hive.server2.support.dynamic.service.discovery).
 type ZooKeeper struct {
-	// Ensemble is hive.zookeeper.quorum: host:port, separated by commas. Empty: ZooKeeper is not asked.
+	// Ensemble is hive.zookeeper.quorum: host:port, separated by commas; a /path behind them when all of it is below one. Empty:
+	// ZooKeeper is not asked.
 	Ensemble string `koanf:"ensemble"`
 	// Namespace is hive.server2.zookeeper.namespace.
 	Namespace string `koanf:"namespace"`
@@ -115,10 +117,8 @@ func (v *validator) upstream(u Upstream) {
 		}
 	}
 	if u.ZooKeeper.Ensemble != "" {
-		for _, host := range strings.Split(u.ZooKeeper.Ensemble, ",") {
-			_, port, err := net.SplitHostPort(strings.TrimSpace(host))
-			v.check(err == nil && port != "", "upstream.zookeeper.ensemble", u.ZooKeeper.Ensemble, "host:port, separated by commas, such as \"zk1:2181,zk2:2181\"")
-		}
+		err := upstream.ZKConfig{Ensemble: u.ZooKeeper.Ensemble}.Validate()
+		v.check(err == nil, "upstream.zookeeper.ensemble", u.ZooKeeper.Ensemble, "host:port, separated by commas, such as \"zk1:2181,zk2:2181\"")
 		v.check(strings.Trim(u.ZooKeeper.Namespace, "/") != "", "upstream.zookeeper.namespace", u.ZooKeeper.Namespace, "hive.server2.zookeeper.namespace, such as \"hiveserver2\"")
 	}
 	t := u.TLS

@@ -51,7 +51,7 @@ func TestUpstreamRefuses(t *testing.T) {
 		"upstream.servers[0].http_address": func(c *Config) {
 			c.Upstream.Address, c.Upstream.Servers = "", []Server{{Address: "a:1", HTTPAddress: "x"}}
 		},
-		"upstream.zookeeper.ensemble": func(c *Config) { c.Upstream.Address, c.Upstream.ZooKeeper.Ensemble = "", "zk1:2181,zk2" },
+		"upstream.zookeeper.ensemble": func(c *Config) { c.Upstream.Address, c.Upstream.ZooKeeper.Ensemble = "", "zk1:2181,:2181" },
 		"upstream.zookeeper.namespace": func(c *Config) {
 			c.Upstream.Address, c.Upstream.ZooKeeper = "", ZooKeeper{Ensemble: "zk:2181", Namespace: "/"}
 		},
@@ -70,7 +70,7 @@ func TestUpstreamAccepts(t *testing.T) {
 		"a list": func(c *Config) {
 			c.Upstream.Address, c.Upstream.Servers = "", []Server{{Address: "a:1", HTTPAddress: "a:2"}, {Address: "b:1"}}
 		},
-		"ZooKeeper":    func(c *Config) { c.Upstream.Address, c.Upstream.ZooKeeper.Ensemble = "", "zk1:2181, zk2:2181" },
+		"ZooKeeper":    func(c *Config) { c.Upstream.Address, c.Upstream.ZooKeeper.Ensemble = "", "zk1:2181, zk2/tree" },
 		"TLS":          func(c *Config) { c.Upstream.TLS = UpstreamTLS{Enabled: true} },
 		"TLS, mutual":  func(c *Config) { c.Upstream.TLS = UpstreamTLS{Enabled: true, CertFile: "c", KeyFile: "k"} },
 		"PROXY header": func(c *Config) { c.Upstream.ProxyProtocol = "v2" },
