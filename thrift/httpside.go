@@ -44,6 +44,7 @@ type httpSide struct {
 
 func (c *Conn) startHTTP() {
 	c.http = &exchanges{}
+	c.login.Transport = HTTP
 	for _, s := range []*Stream{&c.client, &c.server} {
 		s.phase, s.http = phaseHTTP, &httpSide{}
 	}
