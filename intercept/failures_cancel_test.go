@@ -91,10 +91,8 @@ func TestFailureCancelWaitsForTheStatement(t *testing.T) {
 		if err := <-answered; err != nil {
 			t.Errorf("the statement's own call: %v", err)
 		}
-		if tr.observed {
-			if got := p.events(t, 4); got[3] != "closed" {
-				t.Errorf("events %q", got)
-			}
+		if got := p.events(t, 4); got[3] != "closed" {
+			t.Errorf("events %q", got)
 		}
 	})
 }

@@ -23,8 +23,6 @@ type transport struct {
 	login []line
 	// head comes before a message of the given length.
 	head func(call bool, length int) []byte
-	// observed: the proxy reads along.
-	observed bool
 	// hive and dial are the fake's side and a real client's.
 	hive hs2test.Config
 	dial func(t *testing.T, addr string) *hs2test.Client
@@ -35,13 +33,13 @@ var complete = []byte{5, 0, 0, 0, 0}
 func transports() []transport {
 	return []transport{
 		{
-			name: "SASL", observed: true,
+			name:  "SASL",
 			login: []line{says(hs2test.Plain("bi", "s3cret")), answers(complete)},
 			head:  func(_ bool, n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
 			dial:  func(t *testing.T, addr string) *hs2test.Client { return dialBinary(t, addr, "bi") },
 		},
 		{
-			name: "NOSASL", observed: true, hive: hs2test.Config{NoSASL: true},
+			name: "NOSASL", hive: hs2test.Config{NoSASL: true},
 			head: func(bool, int) []byte { return nil },
 			dial: func(t *testing.T, addr string) *hs2test.Client { return dialBinary(t, addr, "") },
 		},
