@@ -2,8 +2,9 @@ package config
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
+
+	"github.com/hs2proxy/hs2proxy/intercept/proxyheader"
 )
 
 // Clients is what the proxy does for, and asks of, those who connect.
@@ -42,27 +43,12 @@ type FailedLogins struct {
 }
 
 // Networks are TrustedNetworks, parsed; a single address is a network of one.
-func (c Clients) Networks() ([]netip.Prefix, error) {
-	out := make([]netip.Prefix, 0, len(c.TrustedNetworks))
-	for i, s := range c.TrustedNetworks {
-		p, err := network(s)
-		if err != nil {
-			return nil, fmt.Errorf("clients.trusted_networks[%d]: %w", i, err)
-		}
-		out = append(out, p)
+func (c Clients) Networks() (proxyheader.Trusted, error) {
+	trusted, err := proxyheader.ParsePrefixes(c.TrustedNetworks)
+	if err != nil {
+		return nil, fmt.Errorf("clients.trusted_networks: %w", err)
 	}
-	return out, nil
-}
-
-func network(s string) (netip.Prefix, error) {
-	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
-		return netip.PrefixFrom(a, a.BitLen()), nil
-	}
-	p, err := netip.ParsePrefix(s)
-	if err != nil || p != p.Masked() {
-		return p, fmt.Errorf("%q is not valid, want a network such as \"10.0.0.0/8\" or an address", s)
-	}
-	return p, nil
+	return trusted, nil
 }
 
 func (v *validator) clients(c Clients) {
