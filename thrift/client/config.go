@@ -168,7 +168,11 @@ func (c Config) host() string {
 
 // String is the address and the user, so that a Config printed by mistake shows no password.
 func (c Config) String() string {
-	return fmt.Sprintf("%s at HiveServer2 %s (%s)", c.User, c.Address, c.Auth)
+	user := c.User
+	if c.Auth == "KERBEROS" {
+		user = c.Principal
+	}
+	return fmt.Sprintf("%s at HiveServer2 %s (%s)", user, c.Address, c.Auth)
 }
 
 // GoString is String.

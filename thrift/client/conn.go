@@ -139,10 +139,10 @@ func answered(err error) bool {
 	return true
 }
 
-// contextError is the context's error where it ended, because then it is the reason for err.
+// contextError is the context's error where it ended and err does not say so itself, because then it is the reason for err.
 func contextError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return cause
 	}
 	return err
 }

@@ -36,16 +36,17 @@ type gssapiLogin struct {
 
 // newGSSAPI asks the KDC for the ticket.
 func newGSSAPI(ctx context.Context, k *kerberos) (*gssapiLogin, error) {
-	ticket, key, err := k.ticket(ctx)
+	ticket, err := k.ticket(ctx)
 	if err != nil {
 		return nil, err
 	}
+	key := ticket.key
 	switch key.KeyType {
 	case etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA256_128, etypeID.AES256_CTS_HMAC_SHA384_192:
 	default:
 		return nil, fmt.Errorf("kerberos: the KDC's ticket for %s has a key of encryption type %d, but only AES can log in: put AES first in krb5.conf's default_tgs_enctypes", k.service, key.KeyType)
 	}
-	request, err := spnego.NewKRB5TokenAPREQ(k.client, ticket, key,
+	request, err := spnego.NewKRB5TokenAPREQ(k.client, ticket.Ticket, key,
 		[]int{gssapi.ContextFlagMutual, gssapi.ContextFlagInteg}, []int{flags.APOptionMutualRequired})
 	if err == nil {
 		err = request.APReq.DecryptAuthenticator(key) // gokrb5 forgets it, but the server's proof is measured by it

@@ -62,12 +62,12 @@ func loginHTTP(ctx context.Context, c Config) (_ link, err error) {
 			},
 		},
 	}
-	h.life, h.end = context.WithCancelCause(context.Background())
 	if c.Auth == "KERBEROS" {
 		if h.kerberos, err = newKerberos(c); err != nil {
 			return nil, err
 		}
 	}
+	h.life, h.end = context.WithCancelCause(context.Background())
 	defer h.begin(ctx, 2*c.DialTimeout, 0)() // ctx ends before
 	if err := h.knock(); err != nil {
 		_ = h.Close()
@@ -108,7 +108,7 @@ func (h *httpLink) exchange(message []byte) ([]byte, error) {
 		response, err = h.post(message, true)
 	}
 	if err != nil {
-		return nil, h.why(err)
+		return nil, contextError(h.call, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
@@ -122,7 +122,7 @@ func (h *httpLink) exchange(message []byte) ([]byte, error) {
 	reply, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, h.why(err)
+		return nil, contextError(h.call, err)
 	case int64(len(reply)) > limit:
 		return nil, fmt.Errorf("a reply of more than %d bytes", limit)
 	}
@@ -151,14 +151,6 @@ func (h *httpLink) post(message []byte, credentials bool) (*http.Response, error
 		request.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(h.config.User+":"+h.config.Password)))
 	}
 	return h.client.Do(request)
-}
-
-// why is the end of the call where it is the reason for err.
-func (h *httpLink) why(err error) error {
-	if h.call.Err() != nil {
-		return context.Cause(h.call)
-	}
-	return err
 }
 
 // refusal turns an HTTP status into an error. What the servlet says of it is the first line of the body.
@@ -218,16 +210,20 @@ func (h *httpLink) Close() error {
 }
 
 func (h *httpLink) begin(ctx context.Context, timeout, grace time.Duration) (end func()) {
-	call, cancel := context.WithTimeout(h.life, timeout)
+	ended, cancel := context.WithCancelCause(h.life)
+	call, release := context.WithTimeout(ended, timeout)
 	var timer atomic.Pointer[time.Timer]
-	stop := context.AfterFunc(ctx, func() { timer.Store(time.AfterFunc(grace, cancel)) })
+	stop := context.AfterFunc(ctx, func() {
+		timer.Store(time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) }))
+	})
 	h.call = call
 	return func() {
 		stop()
 		if t := timer.Load(); t != nil {
 			t.Stop()
 		}
-		cancel()
+		release()
+		cancel(nil)
 	}
 }
 

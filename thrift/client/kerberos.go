@@ -80,54 +80,59 @@ func holds(keys *keytab.Keytab, principal string) error {
 	return fmt.Errorf("holds no key of %s, but of %s", principal, strings.Join(others, ", "))
 }
 
-// ticket is a service ticket for the server and its session key.
-func (k *kerberos) ticket(ctx context.Context) (ticket messages.Ticket, key types.EncryptionKey, err error) {
-	err = k.exchange(ctx, func() error {
-		ticket, key, err = k.client.GetServiceTicket(k.service)
-		return err
+// serviceTicket is a ticket for the server and its session key.
+type serviceTicket struct {
+	messages.Ticket
+	key types.EncryptionKey
+}
+
+// ticket asks for a service ticket, or takes one that still holds.
+func (k *kerberos) ticket(ctx context.Context) (serviceTicket, error) {
+	return exchange(ctx, k, func() (serviceTicket, error) {
+		ticket, key, err := k.client.GetServiceTicket(k.service)
+		return serviceTicket{ticket, key}, err
 	})
-	if err != nil {
-		return messages.Ticket{}, types.EncryptionKey{}, err
-	}
-	return ticket, key, nil
 }
 
 // negotiateHeader is the value of an HTTP Authorization header: a ticket, wrapped in SPNEGO.
-func (k *kerberos) negotiateHeader(ctx context.Context) (header string, err error) {
-	err = k.exchange(ctx, func() error {
+func (k *kerberos) negotiateHeader(ctx context.Context) (string, error) {
+	return exchange(ctx, k, func() (string, error) {
 		token, err := spnego.SPNEGOClient(k.client, k.service).InitSecContext()
 		if err != nil {
-			return err
+			return "", err
 		}
 		b, err := token.Marshal()
-		header = "Negotiate " + base64.StdEncoding.EncodeToString(b)
-		return err
+		return "Negotiate " + base64.StdEncoding.EncodeToString(b), err
 	})
-	if err != nil {
-		return "", err
-	}
-	return header, nil
 }
 
 // exchange runs f, which may talk to the KDC, and leaves it when ctx ends: gokrb5 knows no context, but gives up by itself
-// after 5 seconds for each KDC and protocol. f's results may be read only when exchange returns nil.
-func (k *kerberos) exchange(ctx context.Context, f func() error) error {
+// after 5 seconds for each KDC and protocol.
+func exchange[T any](ctx context.Context, k *kerberos, f func() (T, error)) (T, error) {
+	var none T
 	select {
 	case <-k.turn:
 	case <-ctx.Done():
-		return fmt.Errorf("kerberos: wait for the KDC: %w", context.Cause(ctx))
+		return none, fmt.Errorf("kerberos: wait for the KDC: %w", context.Cause(ctx))
 	}
-	done := make(chan error, 1)
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
 	go func() {
-		err := f()
+		value, err := f()
 		k.turn <- struct{}{}
-		done <- err
+		done <- outcome{value, err}
 	}()
 	select {
-	case err := <-done:
-		return k.explain(err)
+	case o := <-done:
+		if o.err != nil {
+			return none, k.explain(o.err)
+		}
+		return o.value, nil
 	case <-ctx.Done():
-		return fmt.Errorf("kerberos: no answer of a KDC yet: %w", context.Cause(ctx))
+		return none, fmt.Errorf("kerberos: no answer of a KDC yet: %w", context.Cause(ctx))
 	}
 }
 
@@ -149,9 +154,6 @@ var kdcCode = regexp.MustCompile(`KRB Error: \((\d+)\)`)
 
 // explain says in front of gokrb5's error what failed and where to look.
 func (k *kerberos) explain(err error) error {
-	if err == nil {
-		return nil
-	}
 	c := k.config
 	what := "get a ticket for " + k.service
 	kind := krberror.Krberror{}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,6 +56,9 @@ func login(ctx context.Context, c Config) (link, error) {
 	end()
 	if err != nil {
 		_ = s.Close()
+		if refusal := (*Error)(nil); c.Auth == "KERBEROS" && errors.As(err, &refusal) {
+			refusal.Message += " (HiveServer2 took the ticket ill: its log tells whether its keytab is outdated or the clocks differ)"
+		}
 		return nil, contextError(ctx, err)
 	}
 	return binaryLink{athrift.NewTFramedTransportConf(tcp, thriftConfig(c)), s}, nil

@@ -150,6 +150,14 @@ func (k *KDC) AddPrincipals(ctx context.Context, names ...string) error {
 	return nil
 }
 
+// RemovePrincipal removes a principal.
+func (k *KDC) RemovePrincipal(ctx context.Context, name string) error {
+	if err := k.query(ctx, "delprinc", "-force", name); err != nil {
+		return fmt.Errorf("remove principal %s: %w", name, err)
+	}
+	return nil
+}
+
 // RenewKeys gives a principal new random keys: the keytabs written before are outdated.
 func (k *KDC) RenewKeys(ctx context.Context, name string) error {
 	if err := k.query(ctx, "cpw", "-randkey", name); err != nil {
