@@ -14,7 +14,7 @@ type Outcome uint8
 // The outcomes. Only the replies of watched methods are read: an answer to another is OK unless it is an exception.
 const (
 	OutcomeOK        Outcome = iota // a result
-	OutcomeRefused                  // a result whose status is an error
+	OutcomeRefused                  // a result whose status is an error, or an HTTP response without a result
 	OutcomeException                // a TApplicationException
 	outcomeCount
 )
@@ -66,8 +66,11 @@ func (c *callCounters) snapshot() []CallStats {
 
 // outcomeOf reads a reply's status where there is one.
 func outcomeOf(r thrift.Reply) Outcome {
-	if r.Exception {
+	switch {
+	case r.Exception:
 		return OutcomeException
+	case r.Result == nil && r.HTTPStatus >= 300:
+		return OutcomeRefused
 	}
 	answer, ok := r.Result.(interface{ GetStatus() *hiveserver.TStatus })
 	if !ok {
@@ -89,4 +92,7 @@ func (w *watcher) Call(call thrift.Call) any {
 func (w *watcher) Reply(token any, r thrift.Reply) {
 	w.relay.server.counters.calls.replies[outcomeOf(r)][r.Method].Add(1)
 	w.Connection.Reply(token, r)
+	if r.HTTPStatus != 0 {
+		w.judged(r.HTTPStatus)
+	}
 }

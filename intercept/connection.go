@@ -10,10 +10,11 @@ import (
 // are those of thrift.Observer.
 type Connection struct {
 	tracker *Tracker
-	addr    string
-	login   thrift.Login
+	// All of the following is guarded by tracker.mu.
+	addr   string
+	server string
+	login  thrift.Login
 	// opened are the sessions that end with this connection; calls are statements whose ExecuteStatement has no reply yet.
-	// Both are guarded by tracker.mu.
 	opened map[*session]struct{}
 	calls  map[*statement]struct{}
 }
@@ -21,6 +22,34 @@ type Connection struct {
 // Connect begins a connection from the client's address (host:port).
 func (t *Tracker) Connect(clientAddr string) *Connection {
 	return &Connection{tracker: t, addr: clientAddr}
+}
+
+// from replaces the client's address by what a trusted proxy said of it.
+func (c *Connection) from(addr string) {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	c.addr = addr
+}
+
+// seen is the latest login.
+func (c *Connection) seen() thrift.Login {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	return c.login
+}
+
+// clientAddr is the client's address.
+func (c *Connection) clientAddr() string {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	return c.addr
+}
+
+// via notes the HiveServer2 that the connection goes to.
+func (c *Connection) via(server string) {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	c.server = server
 }
 
 // Login notes how the client authenticates.
@@ -32,10 +61,16 @@ func (c *Connection) Login(l thrift.Login) {
 
 // auth is Session.Auth.
 func (c *Connection) auth() string {
-	if c.login.Mechanism == "" {
+	switch {
+	case c.login.Transport == thrift.HTTP && c.login.Mechanism == "":
+		return "HTTP"
+	case c.login.Transport == thrift.HTTP:
+		return "HTTP " + c.login.Mechanism
+	case c.login.Mechanism == "":
 		return "NOSASL"
+	default:
+		return "SASL " + c.login.Mechanism
 	}
-	return "SASL " + c.login.Mechanism
 }
 
 // Call notes a call; the token comes back with its reply. It is the request itself, the session or the statement the call is
@@ -86,6 +121,12 @@ func (c *Connection) replyAbout(st *statement, r thrift.Reply) {
 		delete(c.calls, st)
 	}
 	if st.State.Final() {
+		return
+	}
+	if r.Rejected {
+		if r.Method == thrift.ExecuteStatement {
+			t.void(st) // the client sends it again, with a login
+		}
 		return
 	}
 	switch resp := r.Result.(type) {

@@ -9,6 +9,8 @@ const (
 	StatementStarted
 	StatementEnded
 	SessionClosed
+	// StatementVoid takes StatementStarted back: HiveServer2 asked for a login and never ran the statement.
+	StatementVoid
 )
 
 // Event is one observation. Session is always set; Statement for the statement kinds. Both are snapshots.

@@ -128,7 +128,7 @@ func TestReach(t *testing.T) {
 		t.Errorf("probe of a server that is down: %v, noted %+v", err, r.server.LastDial())
 	}
 	at := r.server.LastDial().At
-	r.server.dial = func(context.Context) (net.Conn, error) { return nil, context.Canceled }
+	r.server.dial = func(context.Context, string) (net.Conn, error) { return nil, context.Canceled }
 	if err := r.server.Probe(t.Context()); err == nil || !r.server.LastDial().At.Equal(at) {
 		t.Errorf("a canceled attempt was noted: %v", err)
 	}

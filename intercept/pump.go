@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/thrift"
@@ -13,10 +12,11 @@ import (
 
 // pump moves one direction's bytes: read, show to the observation, write.
 type pump struct {
-	relay  *relay
+	relay  *pumped
 	side   thrift.Side // where the bytes come from
 	from   net.Conn
 	to     net.Conn
+	first  []byte // read before
 	reader reader
 	stream *thrift.Stream
 	// toTCP is to where bytes may be spliced, nil elsewhere; limited is splice's reader, kept to save its allocation.
@@ -24,27 +24,27 @@ type pump struct {
 	limited io.LimitedReader
 	// coming is how many of the next bytes are to be spliced.
 	coming int64
-	// counted is the relay's counter of these bytes, total the server's.
-	counted, total *atomic.Int64
-	// pieces are those read so far, counted from somewhere so that the login is not always the piece that is timed.
-	pieces uint8
+	clock  clock
 }
 
-func newPump(r *relay, side thrift.Side, from, to net.Conn) *pump {
-	p := &pump{relay: r, side: side, from: from, to: to, reader: newReader(from), stream: r.wire.Stream(side), pieces: uint8(r.id)} //nolint:gosec // any number will do
+func newPump(r *pumped, side thrift.Side, from, to net.Conn) *pump {
+	p := &pump{relay: r, side: side, from: from, to: to, reader: newReader(from, side == thrift.Client), stream: r.wire.Stream(side), clock: newClock(r.relay)}
 	if _, ok := from.(*net.TCPConn); ok {
 		p.toTCP, _ = to.(*net.TCPConn)
-	}
-	if side == thrift.Client {
-		p.counted, p.total = &r.fromClient, &r.server.counters.bytesFromClients
-	} else {
-		p.counted, p.total = &r.fromServer, &r.server.counters.bytesFromServer
 	}
 	return p
 }
 
 func (p *pump) run() {
 	defer p.relay.done()
+	if first := p.first; first != nil {
+		p.first = nil
+		on := p.forward(first)
+		clear(first)
+		if !on {
+			return
+		}
+	}
 	for p.step() {
 		if p.side == thrift.HiveServer2 && p.relay.clientEnded.Load() {
 			p.relay.boundUpstream()
@@ -55,11 +55,7 @@ func (p *pump) run() {
 // step moves the next bytes. It reports whether the direction goes on.
 func (p *pump) step() bool {
 	if n := p.coming; n > 0 {
-		if !p.splice(n) {
-			return false
-		}
-		p.coming = p.spliceable()
-		return true
+		return p.splice(n)
 	}
 	b, err := p.reader.read()
 	if err != nil {
@@ -72,19 +68,27 @@ func (p *pump) step() bool {
 
 // forward shows b to the observation and writes it. It reports whether the direction goes on.
 func (p *pump) forward(b []byte) bool {
-	n, refused := p.timed(b)
+	r := p.relay
+	n, coming, refused := p.clock.observe(r.relay, p.stream, b)
+	if p.side == thrift.HiveServer2 {
+		r.judge()
+	}
+	if e, answer := r.limited(); e != nil {
+		_, _ = r.conns.client.Write(answer)
+		r.fail(&failure{thrift.Client, phaseLimit, e})
+		return false
+	}
 	if n > 0 {
-		p.coming = p.spliceable()
+		p.coming = p.spliceable(coming)
 		written, err := p.to.Write(b[:n])
-		p.counted.Add(int64(written))
-		p.total.Add(int64(written))
+		r.count(p.side, int64(written))
 		if err != nil {
 			p.unwritable(err)
 			return false
 		}
 	}
 	if refused != nil {
-		p.relay.fail(&failure{p.side, phaseLength, refused})
+		r.fail(&failure{p.side, phaseLength, refused})
 		return false
 	}
 	return true
@@ -102,14 +106,7 @@ func (p *pump) unwritable(err error) {
 	if r.interrupted() {
 		r.note(f)
 	}
-	_ = p.to.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
-}
-
-// observe never fails but for a refused length; a panic turns the connection blind.
-func (p *pump) observe(b []byte) (n int, err error) {
-	n = len(b) // what stays after a panic
-	defer p.relay.recovered()
-	return p.stream.Feed(b)
+	_ = p.to.SetReadDeadline(time.Now().Add(r.relay.server.cfg.HalfClose))
 }
 
 func (p *pump) other() thrift.Side {
@@ -125,6 +122,7 @@ func (p *pump) ended(err error) {
 	r := p.relay
 	switch {
 	case errors.Is(err, io.EOF):
+		r.finished(p.stream)
 		if r.interrupted() {
 			r.note(&failure{p.side, phaseCall, errClosedInCall})
 		}
@@ -136,7 +134,7 @@ func (p *pump) ended(err error) {
 		}
 		// HiveServer2 never closes only one side. Whatever the client still sends is read and dropped by the kernel's
 		// refusal, as it would be without us; its own close is awaited so that it can read the last bytes in peace.
-		_ = p.to.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
+		_ = p.to.SetReadDeadline(time.Now().Add(r.relay.server.cfg.HalfClose))
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		r.close()
 	default:
@@ -147,28 +145,10 @@ func (p *pump) ended(err error) {
 	}
 }
 
-// interrupted reports whether an end now leaves a call without its reply or a message without its end.
-func (r *relay) interrupted() bool {
-	return r.wire.Waiting() > 0 || r.wire.Stream(thrift.Client).Inside() || r.wire.Stream(thrift.HiveServer2).Inside()
-}
-
 // boundUpstream bounds what follows the client's end: nothing while a reply is awaited or on its way, and nothing on a blind
-// connection, whose calls are not known. It may be called again with every reply.
-func (r *relay) boundUpstream() {
-	if r.interrupted() || r.wire.Blind() != thrift.NotBlind {
-		return
+// connection. It may be called again with every reply.
+func (p *pumped) boundUpstream() {
+	if p.idle() {
+		_ = p.conns.upstream.SetReadDeadline(time.Now().Add(p.relay.server.cfg.HalfClose))
 	}
-	r.mu.Lock()
-	upstream := r.mu.upstream
-	r.mu.Unlock()
-	_ = upstream.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
-}
-
-// closeWrite passes a half-close on; where the connection knows none, the whole close.
-func closeWrite(conn net.Conn) {
-	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
-		return
-	}
-	_ = conn.Close()
 }

@@ -23,14 +23,17 @@ type reader interface {
 // plainReader works for every net.Conn; it holds its buffer while it waits.
 type plainReader struct {
 	conn   net.Conn
+	secret bool // wipe what was read
+	n      int
 	buffer *[bufferSize]byte
 }
 
 func (r *plainReader) read() ([]byte, error) {
 	r.buffer = buffers.Get().(*[bufferSize]byte)
-	n, err := r.conn.Read(r.buffer[:])
-	if n > 0 {
-		return r.buffer[:n], nil // an error comes again with the next read
+	var err error
+	r.n, err = r.conn.Read(r.buffer[:])
+	if r.n > 0 {
+		return r.buffer[:r.n], nil // an error comes again with the next read
 	}
 	r.release()
 	return nil, err
@@ -38,6 +41,9 @@ func (r *plainReader) read() ([]byte, error) {
 
 func (r *plainReader) release() {
 	if r.buffer != nil {
+		if r.secret {
+			clear(r.buffer[:max(r.n, 0)])
+		}
 		buffers.Put(r.buffer)
 		r.buffer = nil
 	}

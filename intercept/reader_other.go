@@ -4,4 +4,4 @@ package intercept
 
 import "net"
 
-func newReader(conn net.Conn) reader { return &plainReader{conn: conn} }
+func newReader(conn net.Conn, secret bool) reader { return &plainReader{conn: conn, secret: secret} }

@@ -11,20 +11,21 @@ import (
 )
 
 // newReader prefers to wait without a buffer.
-func newReader(conn net.Conn) reader {
+func newReader(conn net.Conn, secret bool) reader {
 	if c, ok := conn.(*net.TCPConn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
-			r := &waitingReader{raw: raw}
+			r := &waitingReader{raw: raw, secret: secret}
 			r.try = r.attempt
 			return r
 		}
 	}
-	return &plainReader{conn: conn}
+	return &plainReader{conn: conn, secret: secret}
 }
 
 // waitingReader leaves the waiting to the runtime's poller and takes a buffer for each attempt only.
 type waitingReader struct {
 	raw    syscall.RawConn
+	secret bool                  // wipe what was read
 	try    func(fd uintptr) bool // attempt, bound once: no allocation per read
 	buffer *[bufferSize]byte
 	n      int
@@ -64,6 +65,9 @@ func (r *waitingReader) attempt(fd uintptr) bool {
 
 func (r *waitingReader) release() {
 	if r.buffer != nil {
+		if r.secret {
+			clear(r.buffer[:max(r.n, 0)])
+		}
 		buffers.Put(r.buffer)
 		r.buffer = nil
 	}

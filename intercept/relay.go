@@ -1,8 +1,8 @@
 package intercept
 
 import (
-	"context"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -10,96 +10,87 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/hs2proxy/hs2proxy/intercept/limit"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
-// relay is one client connection and its connection to HiveServer2. Its goroutines own both: first one that connects, then one
-// for each direction, the last of which ends the relay.
+// relay is one client connection and its connection to HiveServer2: what is known of them, and how they end. A carrier moves the
+// bytes.
 type relay struct {
 	server   *Server
 	id       int64
 	openedAt time.Time
-	client   net.Conn
-	watch    *watcher
+	peer     netip.AddrPort // the connection's own; the client's is watch's
+	watch    watcher
 	wire     *thrift.Conn
+	ticket   limit.Ticket
 
 	fromClient, fromServer atomic.Int64
-	clientEnded            atomic.Bool // the client has closed its side
-	running                atomic.Int32
+	// loggedIn: the login has been judged. Only the goroutine of HiveServer2's bytes touches it.
+	loggedIn bool
+	// refusal is set when a limit refuses the login that is passing.
+	refusal atomic.Pointer[limit.Exceeded]
 
 	mu struct {
 		sync.Mutex
-		upstream net.Conn // nil before it is connected
+		carrier  carrier
+		upstream *upstream.Server // from the first attempt to connect on
 		cut      bool
 		failure  *failure // the first
 	}
 }
 
-func (s *Server) newRelay(id int64, client net.Conn) *relay {
-	r := &relay{server: s, id: id, client: client, openedAt: s.now()}
-	r.watch = &watcher{Connection: s.tracker.Connect(client.RemoteAddr().String()), relay: r}
-	r.wire = thrift.NewConn(s.cfg.Limits, r.watch)
-	return r
+// carrier moves the bytes of a relay: an event loop's connection, or two goroutines.
+type carrier interface {
+	// close ends both connections; from any goroutine, more than once.
+	close()
 }
 
-// connect dials HiveServer2 and has both directions relayed until they have ended. Connecting takes a deep stack, which the
-// goroutines that stay do without: their stacks are most of what an idle connection costs.
-func (r *relay) connect(ctx context.Context) {
-	r.running.Store(1)
-	defer r.done()
-	upstream, err := r.dial(ctx)
-	if err != nil {
-		r.fail(&failure{thrift.HiveServer2, phaseConnect, err})
-		return
+// begin makes r the relay of a client and registers it, unless the Server is closing or a limit is reached. clientAddr is what
+// RemoteAddr says, also for connections that are not TCP's.
+func (s *Server) begin(r *relay, peer netip.AddrPort, clientAddr string) bool {
+	r.server, r.peer, r.openedAt = s, peer, s.now()
+	addr := peer.Addr()
+	if s.proxied(peer) {
+		addr = netip.Addr{} // it comes with the PROXY header
 	}
-	r.server.keepAlive(r.client)
-
-	up := newPump(r, thrift.Client, r.client, upstream)
-	down := newPump(r, thrift.HiveServer2, upstream, r.client)
-	r.running.Add(2)
-	r.server.work.Go(down.run)
-	r.server.work.Go(up.run)
+	var err error
+	if r.ticket, err = s.cfg.Limiter.Connect(addr); err != nil {
+		s.refused(peer, err)
+		return false
+	}
+	r.watch = watcher{Connection: s.tracker.Connect(clientAddr), relay: r}
+	r.wire = thrift.NewConn(s.cfg.Limits, &r.watch)
+	if !s.add(r) {
+		r.ticket.Release()
+		return false
+	}
+	return true
 }
 
-// done is deferred by each goroutine of the relay; the last ends it.
-func (r *relay) done() {
-	if r.running.Add(-1) == 0 {
-		defer r.server.finish(r)
-		r.end()
-	}
+// proxied reports whether connections from this peer begin with a PROXY header.
+func (s *Server) proxied(peer netip.AddrPort) bool {
+	return s.cfg.ReadProxyHeader && s.cfg.Trusted.Contains(peer.Addr())
 }
 
-func (r *relay) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.server.cfg.DialTimeout)
-	defer cancel()
-	upstream, err := r.server.dial(ctx)
-	r.server.dialed(err)
-	if err != nil {
-		return nil, err
-	}
+// carry says who moves the bytes now. It is false when the relay has been cut meanwhile.
+func (r *relay) carry(c carrier) bool {
 	r.mu.Lock()
-	r.mu.upstream = upstream
-	cut := r.mu.cut
+	defer r.mu.Unlock()
+	r.mu.carrier = c
+	return !r.mu.cut
+}
+
+// via notes the HiveServer2 that is being connected to.
+func (r *relay) via(server *upstream.Server) {
+	r.mu.Lock()
+	r.mu.upstream = server
 	r.mu.Unlock()
-	if cut {
-		return nil, context.Canceled
-	}
-	return upstream, nil
+	r.watch.via(server.ID)
 }
 
-// keepAlive asks the system to notice a dead peer. Package net has turned off Nagle's delay, which would hold small messages back.
-func (s *Server) keepAlive(conn net.Conn) {
-	if c, ok := conn.(*net.TCPConn); ok {
-		_ = c.SetKeepAliveConfig(s.cfg.probes())
-	}
-}
-
-// fail notes why the connection ends, if it is the first to know, and closes both sides.
-func (r *relay) fail(f *failure) {
-	r.note(f)
-	r.close()
-}
-
+// note keeps the first reason why the connection ends.
 func (r *relay) note(f *failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,54 +103,94 @@ func (r *relay) note(f *failure) {
 func (r *relay) cut() {
 	r.mu.Lock()
 	r.mu.cut = true
+	c := r.mu.carrier
 	r.mu.Unlock()
-	r.close()
-}
-
-func (r *relay) close() {
-	_ = r.client.Close()
-	r.mu.Lock()
-	upstream := r.mu.upstream
-	r.mu.Unlock()
-	if upstream != nil {
-		_ = upstream.Close()
+	if c != nil {
+		c.close()
 	}
 }
 
-// end closes what is open, tells the tracker, counts and logs.
+// end is called once, when both sides are closed and nothing moves any more: it tells the tracker, counts and logs.
 func (r *relay) end() {
-	r.close()
-	r.guard(r.watch.Close)
 	s := r.server
-	if r.wire.Refused() {
+	defer s.remove(r)
+	r.guard(r.watch.Close)
+	if r.wire.Refused() && r.watch.seen().Transport == thrift.Binary { // HTTP's were counted one by one
 		s.counters.refusedLogins.Add(1)
+		_ = r.ticket.LoginFailed()
 	}
 	r.wire.Release()
+	r.ticket.Release()
 
 	r.mu.Lock()
 	f := r.mu.failure
 	r.mu.Unlock()
-	if f != nil && !ordinary(f.err) {
-		if f.side == thrift.Client {
-			s.counters.clientFailures.Add(1)
-		} else {
-			s.counters.upstreamFailures.Add(1)
+	if f == nil || ordinary(f.err) {
+		if e := r.log(zerolog.DebugLevel); e != nil {
+			r.summary(e).Bool("login_refused", r.wire.Refused()).Msg("connection ended")
 		}
-		r.summary(zerolog.WarnLevel).Stringer("side", f.side).Str("phase", f.phase).Err(f.err).Str("advice", f.advice()).
-			Msg("connection failed")
 		return
 	}
-	r.summary(zerolog.DebugLevel).Bool("login_refused", r.wire.Refused()).Msg("connection ended")
+	switch {
+	case f.phase == phaseLimit: // counted by the limiter
+	case f.side == thrift.Client:
+		s.counters.clientFailures.Add(1)
+	default:
+		s.counters.upstreamFailures.Add(1)
+	}
+	r.summary(r.log(zerolog.WarnLevel)).Stringer("side", f.side).Str("phase", f.phase).Err(f.err).Str("advice", f.advice()).
+		Msg("connection failed")
 }
 
-// log begins a line about the connection. A logger of its own would cost every idle connection half a kilobyte.
+// log begins a line about the connection, nil where nobody reads that level. A logger of its own would cost every idle
+// connection half a kilobyte.
 func (r *relay) log(level zerolog.Level) *zerolog.Event {
-	return r.server.log.WithLevel(level).Int64("connection", r.id).Str("client", r.watch.addr)
+	if r.server.log.GetLevel() > level || zerolog.GlobalLevel() > level {
+		return nil
+	}
+	return r.server.log.WithLevel(level).Int64("connection", r.id).Str("client", r.watch.clientAddr())
 }
 
-func (r *relay) summary(level zerolog.Level) *zerolog.Event {
-	return r.log(level).Str("upstream", r.server.cfg.Address).
-		Int64("bytes_from_client", r.fromClient.Load()).Int64("bytes_from_server", r.fromServer.Load())
+func (r *relay) summary(e *zerolog.Event) *zerolog.Event {
+	r.mu.Lock()
+	server := r.mu.upstream
+	r.mu.Unlock()
+	if server != nil {
+		e = e.Str("upstream", server.ID)
+	}
+	return e.Int64("bytes_from_client", r.fromClient.Load()).Int64("bytes_from_server", r.fromServer.Load())
+}
+
+// observe shows b, the next bytes of a side, to the observation. n of them may go on; the error is a refused length. coming is
+// how many of the bytes after them need not be shown. A panic turns the connection blind.
+func (r *relay) observe(stream *thrift.Stream, b []byte) (n int, coming int64, err error) {
+	n = len(b) // what stays after a panic
+	defer r.recovered()
+	if n, err = stream.Feed(b); err == nil && n == len(b) {
+		coming = stream.Skip()
+	}
+	return n, coming, err
+}
+
+// judge looks, with each of HiveServer2's answers that has been observed, whether the login is over. Then the user counts.
+func (r *relay) judge() {
+	if r.loggedIn || r.wire.LoggingIn() {
+		return
+	}
+	r.loggedIn = true
+	if !r.wire.Refused() {
+		r.guard(func() { r.watch.limit(r.ticket.Login(r.watch.seen().User)) })
+	}
+}
+
+// finished tells the observation that a side has sent its last byte.
+func (r *relay) finished(stream *thrift.Stream) { r.guard(stream.End) }
+
+// advance accounts for n bytes that were moved without being shown, and says how many more may be.
+func (r *relay) advance(stream *thrift.Stream, n int64) (coming int64) {
+	defer r.recovered()
+	stream.Advance(n)
+	return stream.Skip()
 }
 
 // guard keeps a panic of the observation away from the bytes: the connection turns blind.
@@ -180,10 +211,44 @@ func (r *relay) recovered() {
 	r.log(zerolog.ErrorLevel).Interface("panic", v).Bytes("stack", debug.Stack()).Msg("observation failed, connection is relayed without being observed")
 }
 
+// interrupted reports whether an end now leaves a call without its reply or a message without its end.
+func (r *relay) interrupted() bool {
+	return r.wire.Waiting() > 0 || r.wire.Stream(thrift.Client).Inside() || r.wire.Stream(thrift.HiveServer2).Inside()
+}
+
+// idle reports whether the client waits for nothing. A blind connection never is: its calls are not known.
+func (r *relay) idle() bool { return !r.interrupted() && r.wire.Blind() == thrift.NotBlind }
+
+// count adds bytes that have been forwarded.
+func (r *relay) count(side thrift.Side, n int64) {
+	if side == thrift.Client {
+		r.fromClient.Add(n)
+		r.server.counters.bytesFromClients.Add(n)
+		return
+	}
+	r.fromServer.Add(n)
+	r.server.counters.bytesFromServer.Add(n)
+}
+
 func (r *relay) info() ConnectionInfo {
-	return ConnectionInfo{
-		ID: r.id, ClientAddr: r.watch.addr, OpenedAt: r.openedAt,
+	info := ConnectionInfo{
+		ID: r.id, ClientAddr: r.watch.clientAddr(), OpenedAt: r.openedAt,
 		BytesFromClient: r.fromClient.Load(), FromServer: r.fromServer.Load(),
 		Blind: r.wire.Blind(), Waiting: r.wire.Waiting(),
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.upstream != nil {
+		info.Server = r.mu.upstream.ID
+	}
+	return info
+}
+
+// tcpAddr is the address of a connection, not valid for one that is not TCP's.
+func tcpAddr(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		p := t.AddrPort()
+		return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
+	}
+	return netip.AddrPort{}
 }

@@ -24,7 +24,7 @@ func through(tb testing.TB, most int, fromClient, fromServer []byte) (toServer, 
 	}
 	client, front := memoryPair(most)
 	back, server := memoryPair(most)
-	s.dial = func(context.Context) (net.Conn, error) { return back, nil }
+	s.dial = func(context.Context, string) (net.Conn, error) { return back, nil }
 	s.start(front)
 
 	var work sync.WaitGroup
@@ -153,7 +153,7 @@ func TestPanicTurnsBlind(t *testing.T) {
 	}
 	client, front := memoryPair(1460)
 	back, server := memoryPair(1460)
-	s.dial = func(context.Context) (net.Conn, error) { return back, nil }
+	s.dial = func(context.Context, string) (net.Conn, error) { return back, nil }
 	s.start(front)
 	// In the order of the wire, so that the session's opening, which panics, is observed.
 	if _, err := client.Write(fromClient); err != nil {

@@ -4,28 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
-// Server relays the connections of its listeners to one HiveServer2.
+// Server relays the connections of its listeners to the HiveServer2s of one upstream.
 type Server struct {
-	cfg     Config
-	tracker *Tracker
-	log     zerolog.Logger
-	now     func() time.Time
-	dial    func(context.Context) (net.Conn, error) // to HiveServer2
+	cfg      Config
+	tracker  *Tracker
+	log      zerolog.Logger
+	now      func() time.Time
+	dial     func(ctx context.Context, address string) (net.Conn, error) // but for the loops'
+	resolver *upstream.Resolver
+	loops    loops
 
 	counters counters
 	lastDial atomic.Pointer[Dial]
 	// ctx ends when the drain is over; it aborts dials.
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup // relays
+	work   sync.WaitGroup // goroutines of relays, and the loops
+	// serving are the listeners.
+	serving sync.WaitGroup
+	// draining is closed when Shutdown begins.
+	draining chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -37,21 +48,27 @@ type Server struct {
 	}
 }
 
-// NewServer makes a Server for the HiveServer2 at cfg.Address, whose sessions tracker follows. Several Servers of the same
-// HiveServer2 share a Tracker.
+// NewServer makes a Server for the HiveServer2s of cfg, whose sessions tracker follows. Several Servers of the same HiveServer2s
+// share a Tracker.
 func NewServer(cfg Config, tracker *Tracker, log zerolog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("server configuration: %w", err)
 	}
-	s := &Server{cfg: cfg.withDefaults(), tracker: tracker, log: log, now: time.Now}
-	s.dial = func(ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{KeepAliveConfig: s.cfg.probes()}
-		return d.DialContext(ctx, "tcp", s.cfg.Address)
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("server configuration: %w", err)
 	}
+	s := &Server{cfg: cfg, tracker: tracker, log: log, now: time.Now}
+	s.dial = func(ctx context.Context, address string) (net.Conn, error) {
+		d := net.Dialer{KeepAliveConfig: cfg.probes()}
+		return d.DialContext(ctx, "tcp", address)
+	}
+	s.resolver = upstream.NewResolver(upstream.ResolverOptions{Timeout: cfg.DialTimeout})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.listeners = map[net.Listener]struct{}{}
 	s.mu.relays = map[*relay]struct{}{}
 	s.mu.idle = make(chan struct{})
+	s.draining = make(chan struct{})
 	return s, nil
 }
 
@@ -63,6 +80,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return nil
 	}
 	defer s.removeListener(ln)
+	if looped, err := s.serveLooped(ctx, ln); looped {
+		return err
+	}
 	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
 	defer stop()
 	var wait time.Duration
@@ -77,9 +97,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept connections: %w", err)
 		default:
-			// Out of descriptors or memory: wait for connections to end.
-			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
-			s.log.Warn().Err(err).Dur("retry_in", wait).Str("advice", "raise the limit of open files").Msg("cannot accept a connection")
+			wait = s.acceptFailed(err, wait)
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
@@ -89,23 +107,39 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// start relays a connection in its own goroutine, for which Shutdown waits.
+// acceptFailed says how long to wait for connections to end: the process is out of descriptors or memory.
+func (s *Server) acceptFailed(err error, waited time.Duration) (wait time.Duration) {
+	wait = min(max(2*waited, 5*time.Millisecond), time.Second)
+	s.log.Warn().Err(err).Dur("retry_in", wait).Str("advice", "raise the limit of open files").Msg("cannot accept a connection")
+	return wait
+}
+
+// start relays a connection in goroutines of its own, for which Shutdown waits.
 func (s *Server) start(client net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.closing {
+	r := &relay{}
+	if !s.begin(r, tcpAddr(client.RemoteAddr()), client.RemoteAddr().String()) {
 		_ = client.Close()
 		return
 	}
+	s.pump(r, client, nil)
+}
+
+// add registers a relay; false once Shutdown has begun. Whoever adds one calls its end.
+func (s *Server) add(r *relay) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closing {
+		return false
+	}
 	s.mu.lastID++
-	r := s.newRelay(s.mu.lastID, client)
+	r.id = s.mu.lastID
 	s.mu.relays[r] = struct{}{}
 	s.counters.accepted.Add(1)
 	s.counters.open.Add(1)
-	s.work.Go(func() { r.connect(s.ctx) })
+	return true
 }
 
-func (s *Server) finish(r *relay) {
+func (s *Server) remove(r *relay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.mu.relays, r)
@@ -113,6 +147,12 @@ func (s *Server) finish(r *relay) {
 	if s.mu.closing && len(s.mu.relays) == 0 {
 		close(s.mu.idle)
 	}
+}
+
+// refused counts a connection that a limit keeps out. The line is at debug: an attack must not fill the log.
+func (s *Server) refused(peer netip.AddrPort, err error) {
+	s.counters.limited.Add(1)
+	s.log.Debug().Stringer("client", peer).Err(err).Msg("connection refused")
 }
 
 // Shutdown stops accepting and waits until every connection has ended. When ctx ends first, the rest is cut, and the error
@@ -126,6 +166,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.mu.closing = true
+	close(s.draining)
 	for ln := range s.mu.listeners {
 		_ = ln.Close()
 	}
@@ -133,6 +174,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		close(s.mu.idle)
 	}
 	s.mu.Unlock()
+	s.serving.Wait()
 
 	var err error
 	select {
@@ -143,6 +185,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 	}
 	s.cancel()
+	s.loops.stop()
 	s.work.Wait()
 	return err
 }
@@ -150,11 +193,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) cutAll() int {
 	s.cancel()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for r := range s.mu.relays {
+	all := slices.Collect(maps.Keys(s.mu.relays))
+	s.mu.Unlock()
+	for _, r := range all {
 		r.cut()
 	}
-	return len(s.mu.relays)
+	return len(all)
 }
 
 func (s *Server) addListener(ln net.Listener) bool {
@@ -164,6 +208,7 @@ func (s *Server) addListener(ln net.Listener) bool {
 		return false
 	}
 	s.mu.listeners[ln] = struct{}{}
+	s.serving.Add(1)
 	return true
 }
 
@@ -172,6 +217,7 @@ func (s *Server) removeListener(ln net.Listener) {
 	defer s.mu.Unlock()
 	delete(s.mu.listeners, ln)
 	_ = ln.Close()
+	s.serving.Done()
 }
 
 func (s *Server) closing() bool {

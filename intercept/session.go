@@ -39,11 +39,13 @@ type Session struct {
 	Handle SessionHandle
 	// Upstream is the configured name of the HiveServer2 that owns the session.
 	Upstream string
+	// Server is the ID of the HiveServer2, among those of the upstream, that has the session.
+	Server string
 	// User is the SASL PLAIN authentication name, else OpenSession's user name; empty when neither was readable.
 	User string
 	// ClientAddr is the client's host and port.
 	ClientAddr string
-	// Auth is the authentication seen on the opening connection: "SASL PLAIN", "SASL GSSAPI", "NOSASL", …
+	// Auth is the authentication seen on the opening connection: "SASL PLAIN", "SASL GSSAPI", "NOSASL", "HTTP BASIC", …
 	Auth string
 	// ClientProtocol is TProtocolVersion as the server answered it, counted as Hive counts (10 is V10); 0 when unknown.
 	ClientProtocol int

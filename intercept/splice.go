@@ -19,16 +19,18 @@ const (
 
 // spliceable is how many of the coming bytes may go from socket to socket without being read; 0 when they must be read. A blind
 // connection is read too: it would hold a pipe for as long as it lives.
-func (p *pump) spliceable() int64 {
+func spliceable(coming int64) int64 {
+	if coming < spliceFrom || coming == math.MaxInt64 {
+		return 0
+	}
+	return min(coming, spliceMost)
+}
+
+func (p *pump) spliceable(coming int64) int64 {
 	if p.toTCP == nil {
 		return 0
 	}
-	var n int64
-	p.relay.guard(func() { n = p.stream.Skip() })
-	if n < spliceFrom || n == math.MaxInt64 {
-		return 0
-	}
-	return min(n, spliceMost)
+	return spliceable(coming)
 }
 
 // splice moves n bytes that nobody looks at, by splice(2) where the system has it (net.TCPConn.ReadFrom). It reports whether
@@ -36,9 +38,8 @@ func (p *pump) spliceable() int64 {
 func (p *pump) splice(n int64) bool {
 	p.limited = io.LimitedReader{R: p.from, N: n}
 	moved, err := p.toTCP.ReadFrom(&p.limited)
-	p.counted.Add(moved)
-	p.total.Add(moved)
-	p.relay.guard(func() { p.stream.Advance(moved) })
+	p.relay.count(p.side, moved)
+	p.coming = p.spliceable(p.relay.advance(p.stream, moved))
 	switch {
 	case err == nil && moved == n:
 		return true

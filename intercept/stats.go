@@ -13,6 +13,8 @@ type Stats struct {
 	Accepted, Open                    int64
 	ClientFailures, UpstreamFailures  int64
 	BytesFromClients, BytesFromServer int64
+	// Limited connections were refused at the door by a limit.
+	Limited int64
 	// Dials are attempts to connect to HiveServer2, FailedDials those of them without success.
 	Dials, FailedDials int64
 	// RefusedLogins were ended by HiveServer2 with BAD or ERROR.
@@ -33,6 +35,8 @@ type Stats struct {
 type ConnectionInfo struct {
 	ID                          int64
 	ClientAddr                  string
+	// Server is the ID of the HiveServer2; empty before one is chosen.
+	Server                      string
 	OpenedAt                    time.Time
 	BytesFromClient, FromServer int64
 	// Blind is why the connection is not observed, NotBlind while it is; Waiting is how many calls wait for their reply.
@@ -47,6 +51,7 @@ type counters struct {
 	bytesFromClients, bytesFromServer atomic.Int64
 	dials, failedDials                atomic.Int64
 	refusedLogins                     atomic.Int64
+	limited                           atomic.Int64
 	decodeFailures                    atomic.Int64
 	blind                             [256]atomic.Int64 // by thrift.BlindReason
 	calls                             callCounters
@@ -59,7 +64,7 @@ func (c *counters) snapshot() Stats {
 		ClientFailures: c.clientFailures.Load(), UpstreamFailures: c.upstreamFailures.Load(),
 		BytesFromClients: c.bytesFromClients.Load(), BytesFromServer: c.bytesFromServer.Load(),
 		Dials: c.dials.Load(), FailedDials: c.failedDials.Load(),
-		RefusedLogins: c.refusedLogins.Load(), DecodeFailures: c.decodeFailures.Load(),
+		RefusedLogins: c.refusedLogins.Load(), Limited: c.limited.Load(), DecodeFailures: c.decodeFailures.Load(),
 		Blind: map[thrift.BlindReason]int64{}, Calls: c.calls.snapshot(), Added: c.added.snapshot(),
 	}
 	for _, reason := range thrift.BlindReasons() {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/beltran/gohive/hiveserver"
+
+	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
 // session is a live session; its Session is what events copy, so its maps are replaced and never changed.
@@ -63,17 +65,21 @@ func (c *Connection) adopt(handle SessionHandle) *session {
 
 func (c *Connection) add(s *session) {
 	t := c.tracker
-	s.Upstream, s.ClientAddr, s.Auth, s.OpenedAt = t.cfg.Upstream, c.addr, c.auth(), t.cfg.Now()
+	s.Upstream, s.Server, s.ClientAddr, s.Auth, s.OpenedAt = t.cfg.Upstream, c.server, c.addr, c.auth(), t.cfg.Now()
 	if len(t.sessions) >= t.cfg.MaxSessions {
 		t.drop(t.used.Front().Value.(*session), StateLost)
 		t.stats.ForgottenSessions++
 	}
 	t.sessions[s.Handle] = s
 	s.place = t.used.PushBack(s)
-	if c.opened == nil {
-		c.opened = map[*session]struct{}{}
+	switch {
+	case c.login.Transport == thrift.HTTP && !s.doubtful:
+		s.opener = nil // no connection ends a session over HTTP
+	case c.opened == nil:
+		c.opened = map[*session]struct{}{s: {}}
+	default:
+		c.opened[s] = struct{}{}
 	}
-	c.opened[s] = struct{}{}
 	t.emit(SessionOpened, s, nil)
 }
 

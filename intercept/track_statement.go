@@ -197,19 +197,31 @@ func value[T any](p *T) (v T) {
 
 // end gives a running statement its final state and forgets it. It needs the lock.
 func (t *Tracker) end(st *statement, state State) {
+	t.forget(st)
 	st.State, st.EndedAt = state, t.cfg.Now()
 	s := st.session
-	t.started.Remove(st.place)
-	t.text -= st.size()
-	delete(s.statements, st)
-	delete(st.conn.calls, st)
-	if st.OperationID != "" {
-		delete(t.operations, st.operation)
-	}
 	if state == StateFinished {
 		s.apply(st.Info)
 	}
 	t.emit(StatementEnded, s, st)
+}
+
+// void takes a statement back that HiveServer2 has refused to look at. It needs the lock.
+func (t *Tracker) void(st *statement) {
+	t.forget(st)
+	st.State = StateLost // final: nothing more of it counts
+	t.emit(StatementVoid, st.session, st)
+}
+
+// forget takes a statement out of every list.
+func (t *Tracker) forget(st *statement) {
+	t.started.Remove(st.place)
+	t.text -= st.size()
+	delete(st.session.statements, st)
+	delete(st.conn.calls, st)
+	if st.OperationID != "" {
+		delete(t.operations, st.operation)
+	}
 }
 
 // apply makes a successful SET, RESET or USE the session's.

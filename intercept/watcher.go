@@ -1,8 +1,12 @@
 package intercept
 
 import (
+	"errors"
+
 	"github.com/rs/zerolog"
 
+	"github.com/hs2proxy/hs2proxy/intercept/limit"
+	"github.com/hs2proxy/hs2proxy/intercept/proxyheader"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
@@ -10,6 +14,38 @@ import (
 type watcher struct {
 	*Connection
 	relay *relay
+}
+
+// Login hands the login on. Who the client says it is counts once HiveServer2 has agreed.
+func (w *watcher) Login(l thrift.Login) {
+	r := w.relay
+	if l.ForwardedFor != "" && r.server.cfg.Trusted.Contains(r.peer.Addr()) {
+		if from := proxyheader.ForwardedFor(l.ForwardedFor, r.peer.Addr(), r.server.cfg.Trusted); from != r.peer.Addr() {
+			w.from(from.String())
+			w.limit(r.ticket.Move(from))
+		}
+	}
+	w.Connection.Login(l)
+}
+
+// limit has the relay end the connection when err is a limit's.
+func (w *watcher) limit(err error) {
+	var exceeded *limit.Exceeded
+	if errors.As(err, &exceeded) {
+		w.relay.refusal.Store(exceeded)
+	}
+}
+
+// judged counts the login that an HTTP response is about. One without credentials is refused as part of every negotiation.
+func (w *watcher) judged(status int) {
+	login := w.Connection.seen()
+	switch {
+	case status/100 == 2:
+		w.limit(w.relay.ticket.Login(login.User))
+	case (status == 401 || status == 403) && login.Mechanism != "":
+		w.relay.server.counters.refusedLogins.Add(1)
+		w.limit(w.relay.ticket.LoginFailed())
+	}
 }
 
 // Blind counts the connection.

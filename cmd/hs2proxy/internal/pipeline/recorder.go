@@ -182,6 +182,10 @@ func (r *Recorder) event(ev intercept.Event) {
 		r.started(ev)
 	case intercept.StatementEnded:
 		r.ended(ev)
+	case intercept.StatementVoid:
+		if j := r.pending[ev.Statement.ID]; j != nil {
+			r.remove(j)
+		}
 	}
 }
 

@@ -1,0 +1,256 @@
+package intercept
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/hs2proxy/hs2proxy/intercept/limit"
+	"github.com/hs2proxy/hs2proxy/intercept/proxyheader"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
+	"github.com/hs2proxy/hs2proxy/thrift"
+)
+
+// opening is what the first byte of a connection says.
+type opening uint8
+
+const (
+	openBinary opening = iota // SASL, bare Thrift, or nothing we know
+	openHTTP
+	openTLS
+)
+
+func openingOf(first byte) opening {
+	switch first {
+	case 0x16: // a handshake record
+		return openTLS
+	case 'C', 'D', 'G', 'H', 'O', 'P', 'T': // the first letters of HTTP's methods
+		return openHTTP
+	default:
+		return openBinary
+	}
+}
+
+// transport is where such a connection goes. TLS that is passed through may hide either; it goes where binary clients go.
+func (o opening) transport() upstream.Transport {
+	if o == openHTTP {
+		return upstream.HTTP
+	}
+	return upstream.Binary
+}
+
+// eager reports whether HiveServer2 can be connected to before the client has said anything: nothing depends on its first bytes.
+func (s *Server) eager(peer netip.AddrPort) bool {
+	if s.cfg.ClientTLS != nil || s.proxied(peer) {
+		return false
+	}
+	list := s.candidates(upstream.Binary)
+	return len(list) == 1 && addressOf(list[0], upstream.HTTP) == addressOf(list[0], upstream.Binary)
+}
+
+// routed reports whether the requests of an HTTP connection may go to different servers.
+func (s *Server) routed() bool { return len(s.candidates(upstream.HTTP)) > 1 }
+
+// candidates are the servers to try. One that is known for a single transport serves all clients: what they speak is theirs to know.
+func (s *Server) candidates(t upstream.Transport) []*upstream.Server {
+	if list := s.cfg.Servers.Candidates(t); len(list) > 0 {
+		return list
+	}
+	return s.cfg.Servers.Candidates(1 - t)
+}
+
+// addressOf is where a server is reached for a transport, by the same rule.
+func addressOf(server *upstream.Server, t upstream.Transport) string {
+	if a := server.Address(t); a != "" {
+		return a
+	}
+	return server.Address(1 - t)
+}
+
+// readProxyHeader takes the PROXY header from the first bytes of a connection: n are its own. more asks for more of them.
+func (r *relay) readProxyHeader(b []byte) (n int, more bool, err error) {
+	h, n, state := proxyheader.Parse(b)
+	switch state {
+	case proxyheader.NeedMore:
+		return 0, true, nil
+	case proxyheader.Complete:
+		from := r.peer
+		if !h.Local {
+			from = h.Source
+			r.watch.from(from.String())
+		}
+		return n, false, r.ticket.Move(from.Addr())
+	default:
+		return 0, false, errProxyHeader
+	}
+}
+
+// proxyHeader is what a connection to HiveServer2 begins with, nil where it does not.
+func (r *relay) proxyHeader(to netip.AddrPort) []byte {
+	version := r.server.cfg.SendProxyHeader
+	if version == 0 {
+		return nil
+	}
+	from, err := netip.ParseAddrPort(r.watch.clientAddr())
+	if err != nil { // an address without a port, from X-Forwarded-For
+		addr, _ := netip.ParseAddr(r.watch.clientAddr())
+		from = netip.AddrPortFrom(addr, 0)
+	}
+	return proxyheader.Append(nil, version, from, to)
+}
+
+// limited reports the limit that refuses the login which has just been observed, and what tells the client so in its own
+// protocol; nil where there is no such thing.
+func (r *relay) limited() (*limit.Exceeded, []byte) {
+	e := r.refusal.Load()
+	if e == nil {
+		return nil, nil
+	}
+	if r.watch.seen().Transport == thrift.HTTP && r.fromServer.Load() > 0 {
+		return e, nil // in the middle of a conversation
+	}
+	return e, r.wire.Refusal(e.Error())
+}
+
+// front is the part of a pumped connection before its bytes are relayed.
+type front struct {
+	*relay
+	client net.Conn
+	first  []byte // read and not yet shown to the observation
+}
+
+// open waits for the first bytes, reads a PROXY header and ends TLS, as configured. It returns what the client's bytes begin with.
+func (f *front) open(ctx context.Context) (opening, error) {
+	if len(f.first) == 0 && f.server.eager(f.peer) {
+		return openBinary, nil
+	}
+	_ = f.client.SetReadDeadline(time.Now().Add(f.server.cfg.LoginTimeout))
+	defer func() { _ = f.client.SetReadDeadline(time.Time{}) }()
+	if f.server.proxied(f.peer) && !f.hasProxyHeader() {
+		for more := true; more; {
+			if err := f.read(); err != nil {
+				return 0, err
+			}
+			var n int
+			var err error
+			if n, more, err = f.readProxyHeader(f.first); err != nil {
+				return 0, err
+			}
+			f.first = f.first[n:]
+		}
+	}
+	if len(f.first) == 0 {
+		if err := f.read(); err != nil {
+			return 0, err
+		}
+	}
+	o := openingOf(f.first[0])
+	switch {
+	case o == openTLS && f.server.cfg.ClientTLS != nil:
+		conn := tls.Server(&replayed{f.client, f.first}, f.server.cfg.ClientTLS)
+		if err := conn.HandshakeContext(ctx); err != nil {
+			return 0, fmt.Errorf("TLS handshake: %w", err)
+		}
+		f.client, f.first = conn, nil
+		if err := f.read(); err != nil {
+			return 0, err
+		}
+		o = openingOf(f.first[0])
+	case f.server.cfg.TLSRequired:
+		return 0, errTLSRequired
+	}
+	return o, nil
+}
+
+// hasProxyHeader: an event loop has read it before it handed the connection over.
+func (f *front) hasProxyHeader() bool { return len(f.first) > 0 }
+
+// read appends to first what the client sends next.
+func (f *front) read() error {
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer func() {
+		clear(buffer[:]) // there may be a password in it
+		buffers.Put(buffer)
+	}()
+	n, err := f.client.Read(buffer[:])
+	if n > 0 {
+		f.first = append(f.first, buffer[:n]...)
+		return nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errSlowLogin
+	}
+	return err
+}
+
+// replayed is a connection of which the first bytes have been read already.
+type replayed struct {
+	net.Conn
+	first []byte
+}
+
+// Read gives the first bytes again.
+func (c *replayed) Read(p []byte) (int, error) {
+	if len(c.first) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.first)
+	c.first = c.first[n:]
+	return n, nil
+}
+
+// dial connects to the first candidate that can be reached.
+func (r *relay) dial(ctx context.Context, t upstream.Transport) (net.Conn, *upstream.Server, error) {
+	err := errNoServer
+	for _, server := range r.server.candidates(t) {
+		var conn net.Conn
+		if conn, err = r.dialServer(ctx, server, t); err == nil {
+			return conn, server, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, nil, err
+}
+
+// dialServer connects to one server, TLS and PROXY header included. The caller calls server.Closed when it closes the connection.
+func (r *relay) dialServer(ctx context.Context, server *upstream.Server, t upstream.Transport) (conn net.Conn, err error) {
+	s := r.server
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.DialTimeout)
+	defer cancel()
+	r.via(server)
+	server.Opened()
+	defer func() {
+		s.dialed(server, err)
+		if err != nil {
+			server.Closed()
+		}
+	}()
+	address := addressOf(server, t)
+	raw, err := s.dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if header := r.proxyHeader(tcpAddr(raw.RemoteAddr())); header != nil {
+		if _, err := raw.Write(header); err != nil {
+			_ = raw.Close()
+			return nil, fmt.Errorf("PROXY header: %w", err)
+		}
+	}
+	if s.cfg.ServerTLS == nil {
+		return raw, nil
+	}
+	host, _, _ := net.SplitHostPort(address)
+	secured := tls.Client(raw, s.cfg.ServerTLS(host))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return secured, nil
+}
