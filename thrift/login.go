@@ -17,13 +17,13 @@ func (c *Conn) LoggingIn() bool {
 	}
 }
 
-// Refusal is how a server of the connection's protocol refuses a client before its login is done: SASL's status BAD with the
-// reason, or an HTTP response. It is nil where the protocol has no such message.
+// Refusal is how a server of the connection's protocol refuses a login: SASL's status BAD with the reason, or an HTTP response. It
+// is nil where the protocol has no such message. It fits only in place of the server's own answer to the login.
 func (c *Conn) Refusal(reason string) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.blind != NotBlind || c.loggedIn:
+	case c.blind != NotBlind:
 		return nil
 	case c.login.Transport == HTTP:
 		return []byte("HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + reason + "\r\n")
