@@ -41,10 +41,10 @@ func (v *validator) service(s Service) {
 	case "LDAP", "CUSTOM", "PAM":
 		v.check(s.Password != "", "service.password_file", "", "a file holding the password that "+s.Auth+" asks for")
 	case AuthKerberos:
-		v.check(strings.Contains(s.Principal, "@"), "service.principal", s.Principal, "the proxy's own principal, such as \"hs2proxy@EXAMPLE.COM\"")
+		v.check(s.Principal != "", "service.principal", s.Principal, "the proxy's own principal, such as \"hs2proxy@EXAMPLE.COM\"")
 		v.check(s.KeytabFile != "", "service.keytab_file", s.KeytabFile, "the keytab of service.principal")
-		service, realm, ok := strings.Cut(s.ServerPrincipal, "@")
-		v.check(ok && realm != "" && strings.Contains(service, "/"), "service.server_principal", s.ServerPrincipal,
+		name, _, _ := strings.Cut(s.ServerPrincipal, "@")
+		v.check(strings.Contains(name, "/"), "service.server_principal", s.ServerPrincipal,
 			"hive.server2.authentication.kerberos.principal, such as \"hive/_HOST@EXAMPLE.COM\"")
 		v.check(s.Krb5Conf != "", "service.krb5_conf", s.Krb5Conf, "a file such as \"/etc/krb5.conf\"")
 	}
