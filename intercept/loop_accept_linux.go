@@ -15,8 +15,8 @@ import (
 const acceptMost = 8
 
 // open begins to accept from a listening socket.
-func (l *loop) open(fd int) {
-	d := &door{fd: fd}
+func (l *loop) open(fd int, accepted func()) {
+	d := &door{fd: fd, accepted: accepted}
 	l.doors = append(l.doors, d)
 	if err := l.add(fd, unix.EPOLLIN|unix.EPOLLEXCLUSIVE, 0); err != nil {
 		l.server.log.Error().Err(os.NewSyscallError("epoll_ctl", err)).Msg("an event loop accepts no connections")
@@ -48,6 +48,7 @@ func (l *loop) accept(fd int) {
 		switch {
 		case err == nil:
 			d.tried = 0
+			d.accepted()
 			l.place(client, peerOf(addr))
 		case errors.Is(err, unix.EAGAIN):
 			return

@@ -50,8 +50,9 @@ type loop struct {
 
 // door is a listening socket, of which every loop has one: the system wakes one loop for each client.
 type door struct {
-	fd    int
-	tried time.Duration // waited after the last failure to accept
+	fd       int
+	accepted func()
+	tried    time.Duration // waited after the last failure to accept
 }
 
 // start makes the loops when the first listener comes.
@@ -212,8 +213,8 @@ func (l *loop) goOn() {
 
 // serveLooped accepts in the event loops; looped is false where ln is no TCP listener of the system's.
 func (s *Server) serveLooped(ctx context.Context, ln net.Listener) (looped bool, err error) {
-	tcp, ok := ln.(*net.TCPListener)
-	if !ok {
+	tcp, accepted := socketOf(ln)
+	if tcp == nil {
 		return false, nil
 	}
 	all, err := s.loops.start(s)
@@ -228,17 +229,35 @@ func (s *Server) serveLooped(ctx context.Context, ln net.Listener) (looped bool,
 	defer func() { _ = file.Close() }()
 	fd := int(file.Fd()) // Fd makes it blocking
 	err = s.prepare(fd)
-	_ = ln.Close() // the runtime's poller would wake for each client too; the socket lives on in file
+	_ = tcp.Close() // the runtime's poller would wake for each client too; the socket lives on in file
 	if err != nil {
 		return true, fmt.Errorf("accept connections: %w", err)
 	}
-	each(all, func(l *loop) { l.open(fd) })
+	each(all, func(l *loop) { l.open(fd, accepted) })
 	select {
 	case <-ctx.Done():
 	case <-s.draining:
 	}
 	each(all, func(l *loop) { l.shut(fd) })
 	return true, nil
+}
+
+// SocketListener is a listener around a TCP listener, from whose socket the event loops may accept if they tell it.
+type SocketListener interface {
+	TCP() *net.TCPListener
+	Accepted()
+}
+
+// socketOf is the TCP listener that ln is, nil for none, and what is to be called for each client.
+func socketOf(ln net.Listener) (tcp *net.TCPListener, accepted func()) {
+	switch l := ln.(type) {
+	case SocketListener:
+		return l.TCP(), l.Accepted
+	case *net.TCPListener:
+		return l, func() {}
+	default:
+		return nil, nil
+	}
 }
 
 // prepare sets what accepted sockets inherit.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -14,8 +15,8 @@ const settle = 500 * time.Millisecond
 
 // Listener is a TCP listener that can give its share of new connections to another process. Yield may be called once.
 type Listener struct {
-	net.Listener
-	shared   bool
+	*net.TCPListener
+	socket   *os.File // the listener's, to steer it while an event loop accepts; nil where it is not shared
 	accepted atomic.Int64
 	settle   time.Duration
 }
@@ -32,8 +33,12 @@ func Open(ctx context.Context, address string, share bool) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Listener{Listener: l, shared: share, settle: settle}
+	out := &Listener{TCPListener: l.(*net.TCPListener), settle: settle} // as "tcp" always is
 	if share {
+		if out.socket, err = out.File(); err != nil {
+			_ = l.Close()
+			return nil, fmt.Errorf("share the port: %w", err)
+		}
 		out.unsteer()
 	}
 	return out, nil
@@ -41,11 +46,26 @@ func Open(ctx context.Context, address string, share bool) (*Listener, error) {
 
 // Accept is the listener's own, counted.
 func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, err := l.TCPListener.Accept()
 	if err == nil {
-		l.accepted.Add(1)
+		l.Accepted()
 	}
 	return c, err
+}
+
+// TCP is the listener itself, for one who accepts from its socket and says so by Accepted.
+func (l *Listener) TCP() *net.TCPListener { return l.TCPListener }
+
+// Accepted counts a connection.
+func (l *Listener) Accepted() { l.accepted.Add(1) }
+
+// Close closes the listener.
+func (l *Listener) Close() error {
+	err := l.TCPListener.Close()
+	if l.socket != nil {
+		_ = l.socket.Close()
+	}
+	return err
 }
 
 // ErrAlone: no other process takes the connections, or the system cannot hand them over.
@@ -58,7 +78,7 @@ var ErrAlone = errors.New("new connections still come here")
 // The kernel chooses by a number that the attached program returns: the place of a socket in its group, the oldest first. We do
 // not know our own place, so we try the second, which is right for the older of two, and then the first.
 func (l *Listener) Yield(ctx context.Context) error {
-	if !l.shared {
+	if l.socket == nil {
 		return nil
 	}
 	for _, place := range []uint32{1, 0} {

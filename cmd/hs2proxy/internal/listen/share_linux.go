@@ -39,11 +39,7 @@ func (l *Listener) steer(place uint32) error {
 }
 
 func (l *Listener) onSocket(do func(fd int) error) error {
-	s, ok := l.Listener.(syscall.Conn)
-	if !ok {
-		return errors.New("not a socket of the system")
-	}
-	raw, err := s.SyscallConn()
+	raw, err := l.socket.SyscallConn()
 	if err != nil {
 		return err
 	}
