@@ -68,8 +68,9 @@ const maxText = 2 << 10
 
 // sessions answers /sessions and kills.
 type sessions struct {
-	relay Relay
-	log   zerolog.Logger
+	relay  Relay
+	redact func(string) string
+	log    zerolog.Logger
 }
 
 // list answers with every live session, the oldest first.
@@ -77,7 +78,17 @@ func (s *sessions) list(w http.ResponseWriter, _ *http.Request) {
 	live := s.relay.Sessions()
 	all := make([]Session, 0, len(live))
 	for _, l := range live {
-		all = append(all, sessionOf(l))
+		listed := sessionOf(l)
+		if s.redact != nil {
+			listed.ClientName = s.redact(listed.ClientName)
+			if listed.Statement != nil {
+				listed.Statement.Text = s.redact(listed.Statement.Text)
+			}
+		}
+		if listed.Statement != nil {
+			listed.Statement.Text = cut(listed.Statement.Text, maxText)
+		}
+		all = append(all, listed)
 	}
 	slices.SortStableFunc(all, func(a, b Session) int { return a.OpenedAt.Compare(b.OpenedAt) })
 	writeJSON(w, http.StatusOK, all)
@@ -112,7 +123,7 @@ func sessionOf(l intercept.LiveSession) Session {
 		st := l.Running[n-1]
 		s.Statement = &Statement{
 			ID: st.ID, OperationID: st.OperationID, Kind: string(st.Info.Kind), State: string(st.State), Since: st.StartedAt,
-			Text: cut(st.Info.Normalized, maxText),
+			Text: st.Info.Normalized,
 		}
 	}
 	if c := l.Connection; c != nil {

@@ -43,6 +43,16 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestListIsRedacted: the patterns see the whole text, before it is cut.
+func TestListIsRedacted(t *testing.T) {
+	source := sourceOf(newFake())
+	source.Redact = func(s string) string { return strings.ReplaceAll(s, "people", "(table)") }
+	body := ask(handler("", source, NewMetrics(), zerolog.Nop()), http.MethodGet, "/sessions", nil).Body.String()
+	if strings.Contains(body, "people") || !strings.Contains(body, "from (table) where") {
+		t.Errorf("got %s", body)
+	}
+}
+
 func TestNoSessionsIsAnEmptyList(t *testing.T) {
 	relay := newFake()
 	relay.sessions = nil

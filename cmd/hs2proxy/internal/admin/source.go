@@ -27,6 +27,8 @@ type Source struct {
 	Breaker func() string
 	// SchemaReady reports whether Postgres has the schema; nil where no database is configured.
 	SchemaReady func() bool
+	// Redact takes out of a text what nobody is to read; nil takes nothing.
+	Redact func(string) string
 	// Spool holds records on disk while Postgres is away; nil where none is configured.
 	Spool interface {
 		Len() int64   // records

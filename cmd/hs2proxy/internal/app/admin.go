@@ -27,7 +27,7 @@ func (a *App) newAdmin() error {
 func (a *App) source() admin.Source {
 	s := admin.Source{
 		Relay: a.server, Counters: a.counters, QueueLength: a.queue.Len, Breaker: a.explainer.Breaker,
-		RecordsWaiting: func() int { return 0 },
+		RecordsWaiting: func() int { return 0 }, Redact: a.redact.Text,
 	}
 	if a.store != nil {
 		s.SchemaReady = a.schemaReady
