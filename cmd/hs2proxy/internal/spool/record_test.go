@@ -71,7 +71,7 @@ func marksIn(b []byte) []string {
 // anyway, and text without literals. Not: configuration and settings of the client's own naming, the statement as sent,
 // what was read from it, its overlay, the plan's text, key expressions' literals.
 var onDiskAlways = []string{
-	"Session.Auth", "Session.ClientAddr", "Session.ClientName", "Session.Configuration.key", "Session.Database", "Session.Settings.key",
+	"Session.Auth", "Session.ClientAddr", "Session.ClientName", "Session.Configuration.key", "Session.Database", "Session.Server", "Session.Settings.key",
 	"Session.Upstream", "Session.User",
 	"Statement.Database", "Statement.ID", "Statement.Info.Fingerprint", "Statement.Info.Kind", "Statement.Info.Normalized",
 	"Statement.OperationID", "Statement.SQLState", "Statement.SessionID", "Statement.State",
