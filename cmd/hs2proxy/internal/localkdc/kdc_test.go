@@ -74,7 +74,7 @@ func login(t *testing.T, k *KDC, path string) *krb5.Client {
 func TestMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := find(nil)
-	if err == nil || !strings.Contains(err.Error(), "apt-get install krb5-kdc krb5-admin-server krb5-user") || strings.Contains(err.Error(), "\n") {
+	if !errors.Is(err, ErrNotInstalled) || !strings.Contains(err.Error(), "apt-get install krb5-kdc krb5-admin-server krb5-user") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v, want one line that says what to install", err)
 	}
 }

@@ -2,12 +2,17 @@ package localkdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
+
+// ErrNotInstalled is in the error of Start where programs are missing.
+var ErrNotInstalled = errors.New("install MIT Kerberos (apt-get install krb5-kdc krb5-admin-server krb5-user)")
 
 // programs are the paths of MIT Kerberos' own.
 type programs struct{ kdc, database, admin string }
@@ -25,7 +30,8 @@ func find(dirs []string) (programs, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return p, fmt.Errorf("no %s on this machine: install MIT Kerberos (apt-get install krb5-kdc krb5-admin-server krb5-user)", strings.Join(missing, ", "))
+		slices.Sort(missing)
+		return p, fmt.Errorf("no %s on this machine: %w", strings.Join(missing, ", "), ErrNotInstalled)
 	}
 	return p, nil
 }
