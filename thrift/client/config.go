@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ type Config struct {
 	// TLS is set where the endpoint speaks TLS (hive.server2.use.SSL); nil is plain. An empty ServerName becomes the host
 	// of Address. The value is not changed and may be shared.
 	TLS *tls.Config
+	// DialContext makes the TCP connections, TLS comes over them; nil just connects. It is where something may be sent in
+	// front, such as a PROXY header. It has to heed its context, which has a deadline.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Auth is hive.server2.authentication of the server: NONE, LDAP, CUSTOM or PAM (SASL PLAIN all four, or HTTP Basic),
 	// KERBEROS (SASL GSSAPI, or HTTP Negotiate) or NOSASL.
@@ -155,6 +159,14 @@ func splitPrincipal(principal string) (name, realm string, err error) {
 		}
 	}
 	return name, realm, nil
+}
+
+// dialer is DialContext or what stands for it.
+func (c Config) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.DialContext != nil {
+		return c.DialContext
+	}
+	return (&net.Dialer{Timeout: c.DialTimeout}).DialContext
 }
 
 // http reports whether the transport is HTTP.

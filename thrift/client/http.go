@@ -53,7 +53,7 @@ func loginHTTP(ctx context.Context, c Config) (_ link, err error) {
 			Jar:           jar,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				DialContext:         (&net.Dialer{Timeout: c.DialTimeout}).DialContext,
+				DialContext:         c.dialer(),
 				TLSClientConfig:     tlsConfig(c),
 				TLSHandshakeTimeout: c.DialTimeout,
 				MaxIdleConns:        1,

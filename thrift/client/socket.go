@@ -19,8 +19,7 @@ type socket struct {
 
 // dial connects, with TLS where the configuration has it.
 func dial(ctx context.Context, c Config) (*socket, error) {
-	dialer := net.Dialer{Timeout: c.DialTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", c.Address)
+	conn, err := c.dialer()(ctx, "tcp", c.Address)
 	if err != nil {
 		return nil, err
 	}

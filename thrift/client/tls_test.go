@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -81,5 +82,36 @@ func TestTLSOnAPlainPort(t *testing.T) {
 	config.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	if _, err := Dial(t.Context(), config); err == nil || !strings.Contains(err.Error(), "TLS: ") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What DialContext sends in front comes before TLS, on every connection.
+func TestDialContext(t *testing.T) {
+	const header = "PROXY UNKNOWN\r\n"
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	got := make(chan string, 2)
+	config := listen(t, func(conn net.Conn) {
+		first := make([]byte, len(header)+1)
+		_, _ = io.ReadFull(conn, first)
+		got <- string(first)
+	})
+	config.TLS = trust(server)
+	config.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err == nil {
+			_, err = io.WriteString(conn, header)
+		}
+		return conn, err
+	}
+	for _, config.Transport = range []string{"binary", "http"} {
+		if _, err := Dial(t.Context(), config); err == nil {
+			t.Errorf("%s: the server hung up, want an error", config.Transport)
+		}
+		if first := <-got; first != header+"\x16" {
+			t.Errorf("%s: the connection begins with %q", config.Transport, first)
+		}
 	}
 }
