@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,9 +22,9 @@ const (
 	cancel kind = "cancel"
 	// threads runs queries separated by ";;" at the same time, each in a session of its own, three times over.
 	threads kind = "threads"
-	// shared runs queries separated by ";;" at the same time in one session over one connection (JDBC only).
+	// shared runs queries separated by ";;" at the same time in one session over one connection.
 	shared kind = "shared"
-	// metadata asks the driver for schemas, tables, columns, types and functions of a database (JDBC only).
+	// metadata asks the driver for what it can tell of a database without a statement: schemas, tables, columns, types.
 	metadata kind = "metadata"
 )
 
@@ -38,9 +39,20 @@ type step struct {
 type client string
 
 const (
-	pyHive client = "pyhive"
-	jdbc   client = "jdbc"
+	pyHive     client = "pyhive"
+	impyla     client = "impyla"
+	hiveDriver client = "hive-driver"
+	goHive     client = "gohive"
+	jdbc       client = "jdbc"
+	beeline    client = "beeline"
 )
+
+// kinds are the kinds of steps that not every client knows.
+var kinds = map[client][]kind{
+	impyla:     {metadata},
+	hiveDriver: {shared, metadata},
+	jdbc:       {shared, metadata},
+}
 
 // allTypes are the columns of the table of all types, each with an ordinary and an extreme value.
 var allTypes = []struct{ name, hiveType, ordinary, extreme string }{
@@ -94,13 +106,37 @@ func typeSteps() []step {
 	}
 }
 
-// slow sleeps a millisecond for each of 10,000 rows. It is no longer than that because a task on a local HiveServer2
-// runs to its end although its query was cancelled, and the next query waits for it.
-const slow = "SELECT max(s) FROM (SELECT reflect('java.lang.Thread', 'sleep', cast(id * 0 + 1 AS BIGINT)) AS s FROM big WHERE id < 10000) t"
+// slow sleeps a millisecond for each of so many rows. It is no longer than a test needs because a task on a local
+// HiveServer2 runs to its end although its query was cancelled, and the next query waits for it.
+func slow(rows int) string {
+	return fmt.Sprintf("SELECT max(s) FROM (SELECT reflect('java.lang.Thread', 'sleep', cast(id * 0 + 1 AS BIGINT)) AS s FROM big WHERE id < %d) t", rows)
+}
 
 // script are the steps for a client, in a database that they drop, make and drop again.
-func script(c client, db string) []step {
-	steps := []step{
+func (t Target) script(c client) []step {
+	body := fullSteps(t.Database)
+	if t.Brief {
+		body = briefSteps(t.Database)
+	}
+	steps := append(firstSteps(t.Database), body...)
+	if slices.Contains(kinds[c], shared) {
+		steps = append(steps, step{shared, "two statements of one session at once", "SELECT max(id) FROM big ;; SELECT count(*) FROM customers"})
+	}
+	if slices.Contains(kinds[c], metadata) {
+		steps = append(steps, step{metadata, "metadata", t.Database})
+	}
+	if c != jdbc && !t.Brief { // the JDBC driver knows no union
+		steps = append(steps, step{query, "a union", "SELECT create_union(0, 1, 'x') AS u"})
+	}
+	return append(steps,
+		step{run, "leave", "USE default"},
+		step{run, "drop the database", "DROP DATABASE " + t.Database + " CASCADE"},
+	)
+}
+
+// firstSteps make a database with two tables.
+func firstSteps(db string) []step {
+	return []step{
 		{run, "drop what was left", "DROP DATABASE IF EXISTS " + db + " CASCADE"},
 		{run, "create a database", "CREATE DATABASE " + db},
 		{run, "use it", "USE " + db},
@@ -112,10 +148,38 @@ func script(c client, db string) []step {
 		{run, "insert customers", "INSERT INTO customers VALUES (1, 'retail'), (2, 'größe'), (3, null), (null, 'nobody')"},
 		{run, "insert orders", "INSERT INTO orders VALUES (10, 1, 10.50), (11, 2, 20), (12, 1, null), (13, 99, 1.00), (14, null, 2.00)"},
 		{query, "inner join", "SELECT o.order_id, c.segment, o.amount FROM orders o JOIN customers c ON o.customer_id = c.customer_id ORDER BY o.order_id"},
+		{query, "no rows", "SELECT * FROM orders WHERE 1 = 0"},
+	}
+}
+
+// briefSteps are one of each kind: many values of all types without a table, rows in several batches, errors of the
+// compiler and of a task, a cancel, two sessions.
+func briefSteps(db string) []step {
+	var ordinary, extreme []string
+	for _, t := range allTypes {
+		ordinary = append(ordinary, t.ordinary+" AS "+t.name)
+		extreme = append(extreme, t.extreme+" AS "+t.name)
+	}
+	return []step{
+		{query, "ordinary values", "SELECT " + strings.Join(ordinary, ", ")},
+		{query, "extreme values", "SELECT " + strings.Join(extreme, ", ")},
+		{run, "create a big table", "CREATE TABLE big STORED AS ORC AS SELECT i AS id, concat('row-', i) AS label FROM (SELECT posexplode(split(repeat(',', 11999), ',')) AS (i, x)) t"},
+		{digest, "fetch many rows", "SELECT id, label, id / 7 AS part FROM big"},
+		{fails, "unknown column", "SELECT no_such_column FROM orders"},
+		{fails, "syntax error", "SELEKT 1"},
+		{fails, "refused at run time", "SELECT max(id) FROM big WHERE assert_true(id < 5) IS NULL"},
+		{cancel, "cancel", slow(3000)},
+		{query, "usable after the cancel", "SELECT count(*) FROM customers"},
+		{threads, "two sessions at once", "SELECT 'a', 1 ;; SELECT segment FROM " + db + ".customers"},
+	}
+}
+
+// fullSteps are all that every client can do.
+func fullSteps(db string) []step {
+	steps := []step{
 		{query, "left outer join", "SELECT o.order_id, c.segment FROM orders o LEFT OUTER JOIN customers c ON o.customer_id = c.customer_id ORDER BY o.order_id"},
 		{query, "full outer join", "SELECT o.order_id, c.customer_id, c.segment FROM orders o FULL OUTER JOIN customers c ON o.customer_id = c.customer_id ORDER BY o.order_id, c.customer_id, c.segment"},
 		{query, "join in a CTE, with comments", "WITH spent AS (SELECT customer_id, sum(amount) AS total FROM orders GROUP BY customer_id) /* a; b */ SELECT c.customer_id, s.total, 'it''s; -- no comment' AS note FROM customers c JOIN spent s ON c.customer_id = s.customer_id ORDER BY c.customer_id"},
-		{query, "no rows", "SELECT * FROM orders WHERE 1 = 0"},
 		{query, "show tables", "SHOW TABLES"},
 		{query, "describe", "DESCRIBE orders"},
 		{run, "insert from a join", "INSERT INTO orders SELECT o.order_id + 100, c.customer_id, o.amount FROM orders o JOIN customers c ON o.customer_id = c.customer_id"},
@@ -125,9 +189,9 @@ func script(c client, db string) []step {
 		{query, "explain", "EXPLAIN CBO SELECT count(*) FROM orders o JOIN customers c ON o.customer_id = c.customer_id"},
 	}
 	steps = append(steps, typeSteps()...)
-	steps = append(steps,
+	return append(steps,
 		step{run, "create a big table", "CREATE TABLE big STORED AS ORC AS SELECT i AS id, concat('row-', i) AS label FROM (SELECT posexplode(split(repeat(',', 99999), ',')) AS (i, x)) t"},
-		step{digest, "fetch 100,000 rows", "SELECT id, label, id / 7 AS part FROM big ORDER BY id"},
+		step{digest, "fetch many rows", "SELECT id, label, id / 7 AS part FROM big ORDER BY id"},
 		step{digest, "32 MB in four rows", "SELECT customer_id, repeat('0123456789', 800000) AS wide FROM customers ORDER BY customer_id"},
 		step{digest, "many columns", "SELECT " + manyColumns(300) + " FROM customers ORDER BY c0"},
 		step{digest, "a long statement", "SELECT count(*) FROM big WHERE label <> '" + strings.Repeat("long ", 40_000) + "'"},
@@ -137,21 +201,9 @@ func script(c client, db string) []step {
 		step{fails, "unknown function", "SELECT no_such_function(order_id) FROM orders"},
 		step{fails, "refused at run time", "SELECT max(id) FROM big WHERE assert_true(id < 5) IS NULL"},
 		step{query, "usable after errors", "SELECT count(*) FROM customers"},
-		step{cancel, "cancel", slow},
+		step{cancel, "cancel", slow(10_000)},
 		step{query, "usable after the cancel", "SELECT count(*) FROM customers"},
 		step{threads, "two sessions at once", fmt.Sprintf("SELECT count(*), 'a' FROM %s.orders ;; SELECT o.order_id, c.segment FROM %s.orders o JOIN %s.customers c ON o.customer_id = c.customer_id ORDER BY o.order_id, c.segment", db, db, db)},
-	)
-	switch c {
-	case pyHive:
-		steps = append(steps, step{query, "a union", "SELECT create_union(0, 1, 'x') AS u"}) // the JDBC driver knows none
-	case jdbc:
-		steps = append(steps,
-			step{shared, "two statements of one session at once", "SELECT max(id) FROM big ;; SELECT count(*) FROM customers"},
-			step{metadata, "metadata", db})
-	}
-	return append(steps,
-		step{run, "leave", "USE default"},
-		step{run, "drop the database", "DROP DATABASE " + db + " CASCADE"},
 	)
 }
 

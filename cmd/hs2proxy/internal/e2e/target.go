@@ -1,21 +1,23 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net"
-	"os/exec"
 	"regexp"
-	"strings"
-	"time"
+	"strconv"
+
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 )
 
 // Target is the endpoint a client connects to: a HiveServer2 or a proxy in front of one.
 type Target struct {
 	// Address is host:port.
 	Address string
+	// HTTP is the HTTP transport under /cliservice.
+	HTTP bool
+	// TLS is nil where the endpoint speaks none.
+	TLS *Trust
 	// Auth is NONE (also when empty), NOSASL, or CUSTOM for a checked password.
 	Auth string
 	// User and Password log in; "e2e" when empty.
@@ -23,13 +25,19 @@ type Target struct {
 	// Database is dropped, made, used and dropped again. It appears in error messages and metadata: runs that are to
 	// be compared use the same name, one after the other. "hs2proxy_e2e" when empty.
 	Database string
+	// Brief runs fewer steps: one of each kind.
+	Brief bool
 }
+
+// Trust is the authority that signed an endpoint's certificate: a PEM file, and the same for Java (PKCS12, opened by
+// localhive.StorePassword).
+type Trust struct{ CAFile, TrustStore string }
 
 var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func (t Target) withDefaults() (Target, error) {
-	if _, _, err := net.SplitHostPort(t.Address); err != nil {
-		return t, fmt.Errorf("address %q: %w", t.Address, err)
+	if _, _, err := t.split(); err != nil {
+		return t, err
 	}
 	for field, value := range map[*string]string{&t.Auth: "NONE", &t.User: "e2e", &t.Password: "e2e", &t.Database: "hs2proxy_e2e"} {
 		if *field == "" {
@@ -47,28 +55,47 @@ func (t Target) withDefaults() (Target, error) {
 	return t, nil
 }
 
-// runClient feeds steps to a client and returns its standard output. When it fails, the error ends with the last lines
-// of its standard error, and what it printed until then is returned too.
-func runClient(ctx context.Context, c client, db, program string, args ...string) ([]byte, error) {
-	input, err := encode(script(c, db))
+func (t Target) split() (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(t.Address)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
 	if err != nil {
-		return nil, err
+		return "", 0, fmt.Errorf("address %q: %w", t.Address, err)
 	}
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // a client of this package
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Stdin = strings.NewReader(input)
-	var out, words bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &words
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = errors.Join(ctx.Err(), err)
-		}
-		return out.Bytes(), fmt.Errorf("%s: %w\n%s", c, err, lastLines(words.String(), 20))
-	}
-	return out.Bytes(), nil
+	return host, port, nil
 }
 
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+// argument is the target as the clients read it that are not Java.
+func (t Target) argument() (string, error) {
+	host, port, err := t.split()
+	if err != nil {
+		return "", err
+	}
+	ca := ""
+	if t.TLS != nil {
+		ca = t.TLS.CAFile
+	}
+	out, err := json.Marshal(map[string]any{
+		"host": host, "port": port, "auth": t.Auth, "user": t.User, "password": t.Password, "http": t.HTTP, "ca": ca,
+	})
+	if err != nil {
+		return "", fmt.Errorf("render the target: %w", err)
+	}
+	return string(out), nil
+}
+
+// url is the target for Hive's JDBC driver.
+func (t Target) url() string {
+	url := "jdbc:hive2://" + t.Address + "/default"
+	if t.Auth == "NOSASL" {
+		url += ";auth=noSasl"
+	}
+	if t.HTTP {
+		url += ";transportMode=http;httpPath=cliservice"
+	}
+	if t.TLS != nil {
+		url += ";ssl=true;sslTrustStore=" + t.TLS.TrustStore + ";trustStorePassword=" + localhive.StorePassword
+	}
+	return url
 }

@@ -30,16 +30,12 @@ type Java struct {
 
 // HasCompiler: the runtime belongs to a JDK, so that `java File.java` works.
 func (j Java) HasCompiler() bool {
-	_, ok := j.compiler()
-	return ok
+	_, err := os.Stat(j.Compiler())
+	return err == nil
 }
 
-// compiler is the path of javac, when the runtime belongs to a JDK.
-func (j Java) compiler() (string, bool) {
-	javac := filepath.Join(filepath.Dir(j.resolved()), "javac")
-	_, err := os.Stat(javac)
-	return javac, err == nil
-}
+// Compiler is the path of javac, which is there when HasCompiler.
+func (j Java) Compiler() string { return filepath.Join(filepath.Dir(j.resolved()), "javac") }
 
 // resolved is Path without links: the programs beside it belong to the same Java.
 func (j Java) resolved() string {

@@ -193,6 +193,9 @@ func (s *Server) TrustStore() string {
 	return layout{s.options.Dir}.trustStore()
 }
 
+// Auth is how it lets clients in.
+func (s *Server) Auth() Auth { return s.options.Auth }
+
 // Dir is the folder the server runs in; LibDir the folder of its jars, which is also a class path for Hive's JDBC driver.
 func (s *Server) Dir() string { return s.options.Dir }
 

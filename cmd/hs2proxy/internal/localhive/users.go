@@ -50,8 +50,7 @@ func writeUsers(ctx context.Context, o Options, java Java) error {
 		return nil
 	}
 	l := layout{o.Dir}
-	javac, ok := java.compiler()
-	if !ok {
+	if !java.HasCompiler() {
 		return fmt.Errorf("authentication CUSTOM needs a JDK, %s is a runtime only: install one (apt-get install openjdk-%d-jdk-headless)", java.Path, java.Version)
 	}
 	var lines strings.Builder
@@ -66,7 +65,7 @@ func writeUsers(ctx context.Context, o Options, java Java) error {
 		return fmt.Errorf("write HiveServer2's password check: %w", err)
 	}
 	// Into the folder of the configuration, which is first on the class path.
-	cmd := exec.CommandContext(ctx, javac, "-nowarn", "-proc:none", "-d", l.conf(), "-cp", filepath.Join(o.LibDir, "*"), source) //nolint:gosec // beside the Java that was found
+	cmd := exec.CommandContext(ctx, java.Compiler(), "-nowarn", "-proc:none", "-d", l.conf(), "-cp", filepath.Join(o.LibDir, "*"), source) //nolint:gosec // beside the Java that was found
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile HiveServer2's password check: %w\n%s", err, out)
 	}

@@ -1,44 +1,47 @@
 """Runs the steps on standard input with PyHive and prints what it was given, a JSON object a line.
 
-Arguments: host, port, authentication (NONE, NOSASL or CUSTOM), user, password.
+Argument: the target, as JSON (see steps.py).
 """
+import base64
 import hashlib
 import json
-import re
-import sys
-import threading
-import time
+import ssl
 
+import thrift.transport.THttpClient
+import thrift.transport.TSSLSocket
+import thrift_sasl
 from pyhive import hive
 from TCLIService.ttypes import TOperationState
 
-HOST, PORT, AUTH, USER, PASSWORD = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
-RUNNING = 'Status: Running'  # in an operation log: Tez has taken the query
+from steps import AUTH, CA, HOST, HTTP, PASSWORD, PORT, RUNNING, USER, first_line, perform, together, until, value, without_ids
+
 LIVE = (TOperationState.INITIALIZED_STATE, TOperationState.PENDING_STATE, TOperationState.RUNNING_STATE)
 
 
 def connect():
+    if HTTP and CA:
+        # PyHive's own https trusts the system's authorities only, so it is given a transport.
+        transport = thrift.transport.THttpClient.THttpClient(
+            'https://%s:%d/cliservice/' % (HOST, PORT), ssl_context=ssl.create_default_context(cafile=CA))
+        login = base64.b64encode(('%s:%s' % (USER, PASSWORD)).encode()).decode()
+        transport.setCustomHeaders({'Authorization': 'Basic ' + login})
+        return hive.Connection(thrift_transport=transport, username=USER)
+    if HTTP:
+        # The password is refused here and "pass" sent, except where the authentication is called BASIC.
+        connection = hive.Connection(host=HOST, port=PORT, scheme='http', username=USER, auth='BASIC', password=PASSWORD)
+        return connection
+    if CA:
+        socket = thrift.transport.TSSLSocket.TSSLSocket(HOST, PORT, ca_certs=CA)
+        if AUTH == 'NOSASL':
+            return hive.Connection(thrift_transport=thrift.transport.TTransport.TBufferedTransport(socket), username=USER)
+        sasl = lambda: hive.get_installed_sasl(host=HOST, sasl_auth='PLAIN', username=USER, password=PASSWORD)  # noqa: E731
+        return hive.Connection(thrift_transport=thrift_sasl.TSaslClientTransport(sasl, 'PLAIN', socket), username=USER)
     login = {'password': PASSWORD} if AUTH in ('CUSTOM', 'LDAP') else {}
     return hive.Connection(host=HOST, port=PORT, username=USER, auth=AUTH, **login)
 
 
-def emit(**record):
-    print(json.dumps(record, ensure_ascii=True), flush=True)
-
-
-def value(v):
-    """A value with its Python type; floats by repr, so that not a bit is lost."""
-    return [type(v).__name__, v.hex() if isinstance(v, bytes) else None if v is None else repr(v)]
-
-
 def columns(cursor):
     return [[column[0], column[1]] for column in cursor.description]
-
-
-def without_ids(text):
-    """A message without what differs from run to run: ids of Tez, attempts and queries, memory addresses."""
-    text = re.sub(r'\b(application|dag|vertex|task|attempt|hive)_[0-9a-z_-]+', r'\1_ID', text)
-    return re.sub(r'@[0-9a-f]{5,}', '@ADDRESS', text)
 
 
 def error(e):
@@ -46,8 +49,7 @@ def error(e):
     status = getattr(e.args[0], 'status', None) if e.args else None
     if status is None:
         return [type(e).__name__, without_ids(str(e))]
-    lines = (status.errorMessage or '').splitlines()
-    return [type(e).__name__, status.statusCode, status.sqlState, status.errorCode, without_ids(lines[0] if lines else '')]
+    return [type(e).__name__, status.statusCode, status.sqlState, status.errorCode, first_line(status.errorMessage)]
 
 
 def run(cursor, sql):
@@ -81,52 +83,46 @@ def fails(cursor, sql):
 
 def cancel(cursor, sql):
     cursor.execute(sql, async_=True)
-    deadline = time.monotonic() + 120
-    log = ''
-    while RUNNING not in log and cursor.poll().operationState in LIVE and time.monotonic() < deadline:
-        log += '\n'.join(cursor.fetch_logs())
-        time.sleep(0.1)
-    started = RUNNING in log
+    log = []
+
+    def started():
+        log.extend(cursor.fetch_logs())
+        return any(RUNNING in line for line in log) or cursor.poll().operationState not in LIVE
+
+    until(started)
+    running = any(RUNNING in line for line in log)
     cursor.cancel()
-    while (state := cursor.poll().operationState) in LIVE and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return {'running_seen': started, 'state': TOperationState._VALUES_TO_NAMES[state]}
+    until(lambda: cursor.poll().operationState not in LIVE)
+    return {'running_seen': running, 'end': TOperationState._VALUES_TO_NAMES[cursor.poll().operationState]}
 
 
 def threads(_, sql):
-    statements = [s.strip() for s in sql.split(';;')]
-    answers = [None] * len(statements)
-
-    def work(i):
+    def work(statement):
         try:
             connection = connect()
-            answers[i] = [query(connection.cursor(), statements[i]) for _ in range(3)]
+            answers = [query(connection.cursor(), statement) for _ in range(3)]
             connection.close()
+            return answers
         except Exception as e:  # noqa: BLE001 - told in the output, where it is a difference
-            answers[i] = error(e)
+            return str(error(e))
 
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(statements))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return {'answers': answers}
+    return {'answers': together(work, [s.strip() for s in sql.split(';;')])}
 
 
 KINDS = {f.__name__: f for f in (run, query, digest, fails, cancel, threads)}
 
 
 def main():
-    steps = [line.rstrip('\n').split('\t') for line in sys.stdin]
     connection = connect()
-    for kind, name, sql in steps:
+
+    def step(kind, sql):
         cursor = connection.cursor()
         try:
-            record = KINDS[kind](cursor, sql)
-        except hive.Error as e:
-            record = {'unexpected': error(e)}
-        emit(step=name, **record)
-        cursor.close()
+            return KINDS[kind](cursor, sql)
+        finally:
+            cursor.close()
+
+    perform(step, hive.Error, error)
     connection.close()
 
 

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hiveLog is what HiveServer2's log tells of operations and sessions, by their GUIDs.
+type hiveLog struct {
+	added, closed map[string]bool
+	session       map[string]string // operation → its session
+	ours          map[string]bool   // operations that ran our EXPLAIN EXTENDED in a client's session
+	opened, ended map[string]bool
+}
+
+func (l hiveLog) left() []string {
+	var out []string
+	for op := range l.added {
+		if !l.closed[op] {
+			out = append(out, "operation "+op)
+		}
+	}
+	for s := range l.opened {
+		if !l.ended[s] {
+			out = append(out, "session "+s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func readLog(t *testing.T, file string) hiveLog {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := hiveLog{map[string]bool{}, map[string]bool{}, map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	explains := map[string]bool{} // by query id
+	for line := range strings.Lines(string(b)) {
+		switch {
+		case strings.Contains(line, "Adding operation: "):
+			op := guidAfter(line, "getHandleIdentifier()=")
+			l.added[op], l.session[op] = true, guidAfter(line, "SessionHandle [")
+			if !strings.Contains(line, "opType=EXECUTE_STATEMENT") {
+				delete(l.session, op)
+			}
+		case strings.Contains(line, "Closing operation: "):
+			l.closed[guidAfter(line, "getHandleIdentifier()=")] = true
+		case strings.Contains(line, "Removed queryId: "):
+			if id, _, ok := strings.Cut(after(line, "Removed queryId: "), " "); ok && explains[id] {
+				l.ours[guidAfter(line, "getHandleIdentifier()=")] = true
+			}
+		case strings.Contains(line, "Compiling command(queryId="):
+			id, rest, _ := strings.Cut(after(line, "Compiling command(queryId="), ")")
+			if strings.HasPrefix(rest, ": EXPLAIN EXTENDED ") {
+				explains[id] = true
+			}
+		case strings.Contains(line, "Session opened, SessionHandle ["):
+			l.opened[guidAfter(line, "SessionHandle [")] = true
+		case strings.Contains(line, "Session closed, SessionHandle ["):
+			l.ended[guidAfter(line, "SessionHandle [")] = true
+		}
+	}
+	return l
+}
+
+func after(line, mark string) string {
+	_, rest, _ := strings.Cut(line, mark)
+	return rest
+}
+
+func guidAfter(line, mark string) string {
+	rest := after(line, mark)
+	if len(rest) < 36 {
+		return ""
+	}
+	return rest[:36]
+}
+
+// judgeLeaks looks for operations and sessions that were added and never closed.
+func judgeLeaks(t *testing.T, log string) {
+	t.Helper()
+	deadline, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := readLog(t, log).left()
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.Done():
+			t.Fatalf("left open in HiveServer2: %s", strings.Join(left, ", "))
+		}
+	}
+}
