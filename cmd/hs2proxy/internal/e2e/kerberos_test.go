@@ -61,6 +61,11 @@ func (k *kerberized) testForeignSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, sql := range []string{"CREATE TEMPORARY TABLE a (k INT)", "CREATE TEMPORARY TABLE b (k INT)"} {
+		if _, err := alice.Run(t.Context(), session, sql, nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for transport, address := range map[string]string{"binary": k.hive.Address(), "http": k.hive.HTTPAddress()} {
 		config := k.config
 		config.Transport, config.Address = transport, onLocalhost(address)
@@ -71,6 +76,11 @@ func (k *kerberized) testForeignSession(t *testing.T) {
 		result, err := ours.Run(t.Context(), session, whoAmI, nil, false)
 		if err != nil || len(result.Rows) != 1 || *result.Rows[0][0] != "alice" {
 			t.Errorf("%s: %v, %v; want alice", transport, result.Rows, err)
+		}
+		plan, err := ours.Run(t.Context(), session, "EXPLAIN EXTENDED SELECT * FROM a JOIN b ON a.k = b.k",
+			map[string]string{"hive.explain.user": "false", "hive.server2.logging.operation.level": "VERBOSE"}, true)
+		if err != nil || len(plan.Rows) < 20 || len(plan.Log) == 0 {
+			t.Errorf("%s: a plan of %d lines, a log of %d, %v", transport, len(plan.Rows), len(plan.Log), err)
 		}
 		if err := ours.Close(); err != nil {
 			t.Error(err)
