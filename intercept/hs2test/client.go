@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	athrift "github.com/apache/thrift/lib/go/thrift"
 	"github.com/beltran/gohive/hiveserver"
@@ -22,7 +23,7 @@ type Client struct {
 	Conn net.Conn
 }
 
-// Dial connects and logs in with SASL PLAIN; with an empty user it speaks bare Thrift (NOSASL).
+// Dial connects and logs in with SASL PLAIN, until ctx's deadline; with an empty user it speaks bare Thrift (NOSASL).
 func Dial(ctx context.Context, addr, user, password string) (*Client, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -32,7 +33,9 @@ func Dial(ctx context.Context, addr, user, password string) (*Client, error) {
 	conf := &athrift.TConfiguration{MaxMessageSize: 1 << 30, MaxFrameSize: 1 << 30}
 	var transport athrift.TTransport = athrift.NewStreamTransport(bufio.NewReader(conn), conn)
 	if user != "" {
-		if err := Login(conn, user, password); err != nil {
+		deadline, _ := ctx.Deadline()
+		err := errors.Join(conn.SetDeadline(deadline), Login(conn, user, password), conn.SetDeadline(time.Time{}))
+		if err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		transport = athrift.NewTFramedTransportConf(transport, conf)
