@@ -28,6 +28,14 @@ type transport struct {
 	dial func(t *testing.T, addr string) *hs2test.Client
 }
 
+// gone are the events of a connection that ends without CloseSession: no connection ends a session over HTTP.
+func (tr transport) gone(lines ...string) []string {
+	if tr.name == "HTTP" {
+		return lines
+	}
+	return append(lines, "closed")
+}
+
 var complete = []byte{5, 0, 0, 0, 0}
 
 func transports() []transport {

@@ -71,7 +71,7 @@ func TestFailureUnknownVersionsCallsFields(t *testing.T) {
 					tr.call(openCall(90)), tr.reply(openReply(90)))...)
 				end(t, client, server)
 				p.observed(t)
-				if got := p.events(t, 2); got[0] != "opened" {
+				if got := p.events(t, len(tr.gone("opened"))); got[0] != "opened" {
 					t.Errorf("events %q", got)
 				}
 			})
