@@ -120,7 +120,7 @@ func (t Target) script(c client) []step {
 	}
 	steps := append(firstSteps(t.Database), body...)
 	if slices.Contains(kinds[c], shared) {
-		steps = append(steps, step{shared, "two statements of one session at once", "SELECT max(id) FROM big ;; SELECT count(*) FROM customers"})
+		steps = append(steps, step{shared, "two statements of one session at once", "SELECT * FROM orders ;; SELECT count(*) FROM customers"})
 	}
 	if slices.Contains(kinds[c], metadata) {
 		steps = append(steps, step{metadata, "metadata", t.Database})
@@ -168,7 +168,7 @@ func briefSteps(db string) []step {
 		{fails, "unknown column", "SELECT no_such_column FROM orders"},
 		{fails, "syntax error", "SELEKT 1"},
 		{fails, "refused at run time", "SELECT max(id) FROM big WHERE assert_true(id < 5) IS NULL"},
-		{cancel, "cancel", slow(3000)},
+		{cancel, "cancel", slow(2500)},
 		{query, "usable after the cancel", "SELECT count(*) FROM customers"},
 		{threads, "two sessions at once", "SELECT 'a', 1 ;; SELECT segment FROM " + db + ".customers"},
 	}
