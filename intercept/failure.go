@@ -12,8 +12,8 @@ import (
 // Phases in which a connection fails, as log lines name them.
 const (
 	phaseConnect = "connect"
-	phaseLogin   = "login"  // nothing came in time, a TLS handshake failed, a PROXY header was bad
-	phaseLimit   = "limit"  // one of ours was reached
+	phaseLogin   = "login" // nothing came in time, a TLS handshake failed, a PROXY header was bad
+	phaseLimit   = "limit" // one of ours was reached
 	phaseRead    = "read"
 	phaseWrite   = "write"
 	phaseLength  = "length"

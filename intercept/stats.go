@@ -33,8 +33,8 @@ type Stats struct {
 
 // ConnectionInfo is a snapshot of one open connection.
 type ConnectionInfo struct {
-	ID                          int64
-	ClientAddr                  string
+	ID         int64
+	ClientAddr string
 	// Server is the ID of the HiveServer2; empty before one is chosen.
 	Server                      string
 	OpenedAt                    time.Time

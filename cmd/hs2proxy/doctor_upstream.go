@@ -204,9 +204,7 @@ func (d *doctor) settings(s map[string]string) {
 
 // explain sends one EXPLAIN as the pipeline does, overlay and all.
 func (d *doctor) explain(ctx context.Context, login client.Config) {
-	cfg := app.ExplainConfig(d.cfg)
-	cfg.Client = login
-	explainer := pipeline.NewExplainer(cfg, zerolog.Nop())
+	explainer := pipeline.NewExplainer(app.ExplainConfig(d.cfg, pipeline.To(login)), zerolog.Nop())
 	defer explainer.Close()
 	got, err := explainer.Explain(ctx, pipeline.Target{Database: "default"}, "SELECT 1")
 	detail := "EXPLAIN EXTENDED works"

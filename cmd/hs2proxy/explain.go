@@ -42,7 +42,7 @@ func (c explainCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if c.Upstream != "" {
-		cfg.Upstream.Address = c.Upstream
+		cfg.Upstream.SetServers(c.Upstream)
 	}
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -51,7 +51,12 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if !info.Explainable {
 		return fmt.Errorf("a %s statement reads no table or cannot be explained", info.Kind)
 	}
-	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg), zerolog.Nop())
+	way, err := app.NewWay(ctx, cfg, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	defer way.Close()
+	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg, way.Login), zerolog.Nop())
 	defer closeAll()
 	analysis, err := a.Analyze(ctx, pipeline.Query{
 		SQL: text, Fingerprint: info.Fingerprint, Fallback: info.Query,

@@ -16,8 +16,6 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/spool"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
-	"github.com/hs2proxy/hs2proxy/thrift"
-	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
 // cacheSize is how many queries' plans and samples are remembered.
@@ -35,6 +33,8 @@ type App struct {
 	redact *store.Redactor
 
 	listener *listen.Listener
+	door     door
+	way      *Way
 	server   *intercept.Server
 	queue    *intercept.Queue
 	counters *pipeline.Counters
@@ -66,16 +66,23 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	}
 	a := &App{cfg: cfg, log: log, counters: &pipeline.Counters{}, metrics: admin.NewMetrics(), ready: make(chan struct{}), serveErr: make(chan error, 1)}
 	a.queue = intercept.NewQueue(cfg.Relay.QueueSize)
-	tracker := intercept.NewTracker(intercept.TrackerConfig{Upstream: cfg.Upstream.Name}, a.queue)
 	var err error
 	if a.redact, err = store.NewRedactor(cfg.Database.Redact); err != nil {
 		return nil, fmt.Errorf("database.%w", err)
 	}
-	a.server, err = intercept.NewServer(intercept.Config{
-		Address: cfg.Upstream.Address, DialTimeout: cfg.Upstream.DialTimeout,
-		Limits: thrift.Limits{MaxCallBytes: cfg.Relay.CallLimit, MaxReplyBytes: cfg.Relay.ReplyLimit, CopyBytes: cfg.Relay.CopyLimit},
-	}, tracker, log)
-	if err != nil {
+	if a.door, err = newDoor(cfg); err != nil {
+		return nil, err
+	}
+	if a.way, err = NewWay(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	built := false
+	defer func() {
+		if !built {
+			a.closeAll()
+		}
+	}()
+	if a.server, err = newRelay(cfg, a.way, a.door, a.queue, log); err != nil {
 		return nil, err
 	}
 
@@ -87,7 +94,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	if err != nil {
 		return nil, err
 	}
-	explain := ExplainConfig(cfg)
+	explain := ExplainConfig(cfg, a.way.Login)
 	explain.Observe = a.metrics.Explained
 	var analyzer *pipeline.Analyzer
 	analyzer, a.closeAnalyzer = NewAnalyzer(cfg, explain, log)
@@ -97,7 +104,6 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 			return nil, fmt.Errorf("database.url: %w", err)
 		}
 		if err := a.openSpool(); err != nil {
-			a.store.Close()
 			return nil, err
 		}
 		if cfg.Stats.Enabled {
@@ -106,9 +112,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 			a.replanner = &pipeline.Replanner{Analyzer: analyzer, Samples: samples, Cache: cache, Records: a.store, Log: log}
 		}
 		if cfg.Stats.Refresh.Enabled {
-			if a.refresher, err = newRefresher(cfg, a.store, a.watch, a.replanner, log); err != nil {
-				a.closeSpool()
-				a.store.Close()
+			if a.refresher, err = newRefresher(cfg, a.way.Login, a.store, a.watch, a.replanner, log); err != nil {
 				return nil, err
 			}
 			a.refresher.ended = a.metrics.Refreshed
@@ -121,9 +125,9 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	a.recorder.Silence(!cfg.Explain.Enabled)
 	a.reload = newReloader(cfg, a.parts(cache)...)
 	if err := a.newAdmin(); err != nil {
-		a.closeAll()
 		return nil, err
 	}
+	built = true
 	return a, nil
 }
 
@@ -133,7 +137,9 @@ func (a *App) record(r pipeline.Record) {
 		a.writer.Add(r)
 		return
 	}
-	pipeline.LogRecord(a.log, r)
+	if o := r.Observation; o != nil && pipeline.Logged(*o) {
+		pipeline.LogObservation(a.log, o.Redacted(a.cfg.Database.KeepLiterals, a.redact))
+	}
 }
 
 // Start listens and begins to relay. Postgres may be away: the schema is brought up to date when it is there.
@@ -238,7 +244,10 @@ func (a *App) Shutdown(ctx context.Context) error {
 }
 
 func (a *App) closeAll() {
-	a.closeAnalyzer()
+	if a.closeAnalyzer != nil {
+		a.closeAnalyzer()
+	}
+	a.way.Close()
 	a.closeSpool()
 	if a.store != nil {
 		a.store.Close()
@@ -247,7 +256,7 @@ func (a *App) closeAll() {
 
 // NewAnalyzer wires an analyzer with connections of its own, which the returned function closes.
 func NewAnalyzer(cfg config.Config, explain pipeline.ExplainConfig, log zerolog.Logger) (*pipeline.Analyzer, func()) {
-	service := pipeline.NewService(ClientConfig(cfg), nil)
+	service := pipeline.NewService(explain.Login, nil)
 	explainer := pipeline.NewExplainer(explain, log)
 	a := &pipeline.Analyzer{
 		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
@@ -259,18 +268,10 @@ func NewAnalyzer(cfg config.Config, explain pipeline.ExplainConfig, log zerolog.
 	}
 }
 
-// ClientConfig is the login of our own connections.
-func ClientConfig(cfg config.Config) client.Config {
-	return client.Config{
-		Address: cfg.Upstream.Address, Auth: cfg.Service.Auth, User: cfg.Service.User, Password: cfg.Service.Password,
-		DialTimeout: cfg.Upstream.DialTimeout, CallTimeout: cfg.Explain.Timeout, MaxMessageSize: uint32(cfg.Relay.CallLimit), //nolint:gosec // validated to fit
-	}
-}
-
 // ExplainConfig is what explaining may cost.
-func ExplainConfig(cfg config.Config) pipeline.ExplainConfig {
+func ExplainConfig(cfg config.Config, login pipeline.Login) pipeline.ExplainConfig {
 	return pipeline.ExplainConfig{
-		Client: ClientConfig(cfg), Timeout: cfg.Explain.Timeout, Concurrency: cfg.Explain.Concurrency, Rate: cfg.Explain.Rate,
+		Login: login, Timeout: cfg.Explain.Timeout, Concurrency: cfg.Explain.Concurrency, Rate: cfg.Explain.Rate,
 		BreakerFailures: cfg.Explain.BreakerFailures, BreakerPause: cfg.Explain.BreakerPause, Witness: cfg.Explain.Witness,
 	}
 }

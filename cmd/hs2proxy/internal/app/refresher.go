@@ -19,6 +19,7 @@ import (
 // refresher turns schedules and operators' requests into ANALYZE: the store is the queue, statscheck does the work.
 type refresher struct {
 	cfg       config.Config
+	login     pipeline.Login
 	store     *store.Store
 	watch     *pipeline.Watch
 	log       zerolog.Logger
@@ -30,8 +31,8 @@ type refresher struct {
 	ended func(statscheck.Effect)
 }
 
-func newRefresher(cfg config.Config, s *store.Store, w *pipeline.Watch, replan statscheck.Replanner, log zerolog.Logger) (*refresher, error) {
-	r := &refresher{cfg: cfg, store: s, watch: w, log: log, wake: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
+func newRefresher(cfg config.Config, login pipeline.Login, s *store.Store, w *pipeline.Watch, replan statscheck.Replanner, log zerolog.Logger) (*refresher, error) {
+	r := &refresher{cfg: cfg, login: login, store: s, watch: w, log: log, wake: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
 	r.leases.extend = s.ExtendRefresh
 	r.leases.log = log
 	apply, err := r.prepareSchedules(cfg)
@@ -71,7 +72,10 @@ func (r *refresher) notify() {
 
 // OpenSession opens a session of the service user with the configured settings.
 func (r *refresher) OpenSession(ctx context.Context, _ string) (statscheck.Session, error) {
-	cc := ClientConfig(r.cfg)
+	cc, err := r.login("")
+	if err != nil {
+		return nil, err
+	}
 	cc.CallTimeout = r.cfg.Stats.Refresh.Timeout
 	conf := make(map[string]string, len(r.cfg.Service.Settings))
 	for k, v := range r.cfg.Service.Settings {

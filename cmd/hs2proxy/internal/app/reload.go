@@ -113,6 +113,7 @@ func (a *App) parts(cache *pipeline.Cache) []part {
 		// Read where they are needed, from Config.
 		simple(func(config.Config) {}, "relay.drain_timeout", "retention", "log.level"),
 	}
+	parts = append(parts, a.reachParts()...)
 	if a.watch != nil {
 		parts = append(parts, simple(func(next config.Config) { a.watch.SetThresholds(next.Stats.Thresholds) }, "statistics.thresholds"))
 	}

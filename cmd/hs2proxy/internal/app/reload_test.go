@@ -134,6 +134,8 @@ func otherwise() config.Config {
 	c.Explain.Rate, c.Explain.MaxAge, c.Explain.Enabled = -1, -1, true
 	c.Database.Redact = []store.Redaction{{Pattern: "otherwise"}}
 	c.Log.Level = "otherwise"
+	c.Clients.MaxConnections, c.Clients.MaxConnectionsPerAddress, c.Clients.MaxConnectionsPerUser = -1, -1, -1
+	c.Upstream.HTTPAddress, c.Upstream.Servers = "otherwise", []config.Server{{Address: "otherwise"}}
 	c.Stats.Refresh.Schedules = nil
 	return c
 }

@@ -38,10 +38,10 @@ func TestClientsRefuses(t *testing.T) {
 	}
 	accepts(t, map[string]func(*Config){"Kerberos": func(c *Config) { c.Service = kerberos }})
 	refuses(t, map[string]func(*Config){
-		"service.principal":              func(c *Config) { c.Service = kerberos; c.Service.Principal = "" },
-		"service.keytab_file":            func(c *Config) { c.Service = kerberos; c.Service.KeytabFile = "" },
-		"service.server_principal":       func(c *Config) { c.Service = kerberos; c.Service.ServerPrincipal = "hive@R" },
-		"service.krb5_conf":              func(c *Config) { c.Service = kerberos; c.Service.Krb5Conf = "" },
+		"service.principal":        func(c *Config) { c.Service = kerberos; c.Service.Principal = "" },
+		"service.keytab_file":      func(c *Config) { c.Service = kerberos; c.Service.KeytabFile = "" },
+		"service.server_principal": func(c *Config) { c.Service = kerberos; c.Service.ServerPrincipal = "hive@R" },
+		"service.krb5_conf":        func(c *Config) { c.Service = kerberos; c.Service.Krb5Conf = "" },
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/sony/gobreaker/v2"
 	"golang.org/x/time/rate"
 
 	"github.com/hs2proxy/hs2proxy/thrift/client"
@@ -19,7 +18,7 @@ import (
 
 // ExplainConfig bounds what explaining may cost HiveServer2.
 type ExplainConfig struct {
-	Client          client.Config
+	Login           Login
 	Timeout         time.Duration
 	Concurrency     int
 	Rate            float64 // a second
@@ -37,12 +36,12 @@ type Explainer struct {
 	cfg     ExplainConfig
 	log     zerolog.Logger
 	limiter *rate.Limiter
-	breaker *gobreaker.CircuitBreaker[client.Result]
 	slots   chan struct{}
-	pool    pool
 
 	mu struct {
 		sync.Mutex
+		// lines are by server; none goes away: servers are few.
+		lines map[string]*line
 		// forbidden are the overlay keys that this server refuses: it only ever grows.
 		forbidden map[string]bool
 	}
@@ -50,6 +49,8 @@ type Explainer struct {
 
 // Target says in which session to explain.
 type Target struct {
+	// Server is the ID of the HiveServer2 that has the session; empty for any.
+	Server string
 	// Session is the client's own; nil explains in a mirror session at once.
 	Session *client.Handle
 	// Configuration, Settings and Database rebuild the session where it cannot be used.
@@ -80,22 +81,8 @@ func NewExplainer(cfg ExplainConfig, log zerolog.Logger) *Explainer {
 		cfg: cfg, log: log,
 		limiter: rate.NewLimiter(rate.Limit(cfg.Rate), cfg.Concurrency),
 		slots:   make(chan struct{}, cfg.Concurrency),
-		pool:    pool{cfg: cfg.Client},
 	}
-	e.breaker = gobreaker.NewCircuitBreaker[client.Result](gobreaker.Settings{
-		Name:        "explain",
-		Timeout:     cfg.BreakerPause,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= cfg.BreakerFailures },
-		IsSuccessful: func(err error) bool {
-			_, refused := refusal(err)
-			return err == nil || refused
-		},
-		// Whoever gives up has learnt nothing of the server.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			log.Warn().Stringer("from", from).Stringer("to", to).Msg("explain breaker changed")
-		},
-	})
+	e.mu.lines = map[string]*line{}
 	e.mu.forbidden = map[string]bool{}
 	return e
 }
@@ -118,16 +105,17 @@ func (e *Explainer) Explain(ctx context.Context, t Target, sql string) (Explaine
 	start := time.Now()
 	out := Explained{At: start}
 	statement := "EXPLAIN EXTENDED " + strings.TrimRight(strings.TrimSpace(sql), "; \t\r\n")
+	line := e.line(t.Server)
 	var res client.Result
 	err := errNoSession
 	if t.Session != nil {
-		res, err = e.protected(ctx, func(c *client.Conn) (client.Result, error) {
+		res, err = line.protected(ctx, func(c *client.Conn) (client.Result, error) {
 			return e.explainIn(ctx, c, *t.Session, t.ConfOverlay, statement)
 		})
 	}
 	if sessionGone(err) {
 		out.Mirrored = true
-		res, err = e.protected(ctx, func(c *client.Conn) (client.Result, error) {
+		res, err = line.protected(ctx, func(c *client.Conn) (client.Result, error) {
 			return e.explainMirrored(ctx, c, t, statement)
 		})
 	}
@@ -158,32 +146,6 @@ func sessionGone(err error) bool {
 	refused, ok := refusal(err)
 	return ok && slices.ContainsFunc(goneWords, func(words string) bool { return strings.Contains(refused.Message, words) })
 }
-
-// protected has one conversation behind the breaker. Connections that had been idle are replaced when they prove dead: the
-// server may have been restarted since.
-func (e *Explainer) protected(ctx context.Context, talk func(*client.Conn) (client.Result, error)) (client.Result, error) {
-	res, err := e.breaker.Execute(func() (client.Result, error) {
-		for {
-			res, stale, err := e.pool.converse(ctx, talk)
-			if !stale {
-				return res, err
-			}
-		}
-	})
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return res, fmt.Errorf("%w: %w", ErrBusy, err)
-	}
-	return res, err
-}
-
-// Close closes the idle connections; running EXPLAINs close theirs when they end.
-func (e *Explainer) Close() { e.pool.close() }
-
-// Open reports whether the breaker keeps EXPLAIN from being sent now.
-func (e *Explainer) Open() bool { return e.breaker.State() == gobreaker.StateOpen }
-
-// Breaker is its state: closed, half-open or open.
-func (e *Explainer) Breaker() string { return e.breaker.State().String() }
 
 // planText joins the rows of an EXPLAIN: one column, a line a row.
 func planText(res client.Result) string {

@@ -280,7 +280,7 @@ func TestBreakerOpens(t *testing.T) {
 		if _, err := e.Explain(within(t), Target{Session: &own}, "SELECT 1"); !errors.Is(err, ErrBusy) || !e.Open() {
 			t.Errorf("got %v, open %v", err, e.Open())
 		}
-		if _, err := e.ModifiedRows(within(t), client.Handle{}); !errors.Is(err, ErrBusy) {
+		if _, err := e.ModifiedRows(within(t), "", client.Handle{}); !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v", err)
 		}
 		if h.accepted() != before {
@@ -383,7 +383,7 @@ func TestAPanicKeepsNoConnection(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_, _ = e.protected(within(t), func(*client.Conn) (client.Result, error) { panic("defect") })
+		_, _ = e.line("").protected(within(t), func(*client.Conn) (client.Result, error) { panic("defect") })
 	}()
 	eventually(t, "its connection is closed", func() bool { return h.connections() == 0 })
 }
@@ -392,12 +392,12 @@ func TestModifiedRows(t *testing.T) {
 	h := startHive(t)
 	e := h.explainer(t, nil)
 	op := h.operation(new(int64(7)))
-	rows, err := e.ModifiedRows(within(t), op)
+	rows, err := e.ModifiedRows(within(t), "", op)
 	if err != nil || rows == nil || *rows != 7 {
 		t.Fatalf("got %v, %v", rows, err)
 	}
 	op.Secret[0]++
-	_, err = e.ModifiedRows(within(t), op)
+	_, err = e.ModifiedRows(within(t), "", op)
 	if refused, ok := refusal(err); !ok || !strings.Contains(refused.Message, "Invalid OperationHandle") {
 		t.Errorf("got %v", err)
 	}

@@ -344,7 +344,7 @@ func (h *hive2) CloseOperation(_ context.Context, req *hiveserver.TCloseOperatio
 func (h *hive2) explainer(t testing.TB, change func(*ExplainConfig)) *Explainer {
 	t.Helper()
 	cfg := ExplainConfig{
-		Client: h.config(), Timeout: patience, Concurrency: 2, Rate: 1e6, BreakerFailures: 3, BreakerPause: time.Hour, Witness: true,
+		Login: To(h.config()), Timeout: patience, Concurrency: 2, Rate: 1e6, BreakerFailures: 3, BreakerPause: time.Hour, Witness: true,
 	}
 	if change != nil {
 		change(&cfg)

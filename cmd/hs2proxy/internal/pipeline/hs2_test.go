@@ -39,9 +39,9 @@ func TestPyHiveThroughThePipeline(t *testing.T) {
 	go func() { served <- relay.Serve(ctx, listener) }()
 
 	config := client.Config{Address: address, Auth: "NONE", User: "pipeline", CallTimeout: time.Minute}
-	service := NewService(config, nil)
+	service := NewService(To(config), nil)
 	explainer := NewExplainer(ExplainConfig{
-		Client: config, Timeout: time.Minute, Concurrency: 2, Rate: 100, BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
+		Login: To(config), Timeout: time.Minute, Concurrency: 2, Rate: 100, BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
 	}, quiet())
 	var observed []store.Observation
 	counters := &Counters{}

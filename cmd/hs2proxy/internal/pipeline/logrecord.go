@@ -4,13 +4,18 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/store"
 )
 
-// LogRecord is what becomes of a record without a database: the verdict of every join of an ended statement, and its
-// findings, in the log.
-func LogRecord(log zerolog.Logger, r Record) {
-	o := r.Observation
-	if o == nil || !o.Statement.State.Final() || o.Analysis == nil || o.Analysis.Reused {
+// Logged reports whether LogObservation has something to say.
+func Logged(o store.Observation) bool {
+	return o.Statement.State.Final() && o.Analysis != nil && !o.Analysis.Reused
+}
+
+// LogObservation is what becomes of an observation without a database: the verdict of every join of an ended statement, and its
+// findings, in the log. The observation has been redacted.
+func LogObservation(log zerolog.Logger, o store.Observation) {
+	if !Logged(o) {
 		return
 	}
 	a := o.Analysis

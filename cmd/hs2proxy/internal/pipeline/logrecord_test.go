@@ -13,7 +13,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
-func TestLogRecord(t *testing.T) {
+func TestLogObservation(t *testing.T) {
 	final := intercept.Statement{State: intercept.StateFinished}
 	analysis := func(change func(*store.Analysis)) *store.Analysis {
 		a := &store.Analysis{
@@ -33,19 +33,18 @@ func TestLogRecord(t *testing.T) {
 		return a
 	}
 	tests := map[string]struct {
-		r    Record
+		o    store.Observation
 		want []map[string]any
 	}{
-		"a session":    {Record{Session: &intercept.Session{}}, nil},
-		"running":      {Record{Observation: &store.Observation{Statement: intercept.Statement{State: intercept.StateRunning}, Analysis: analysis(nil)}}, nil},
-		"not analysed": {Record{Observation: &store.Observation{Statement: final}}, nil},
-		"reused":       {Record{Observation: &store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Reused = true })}}, nil},
+		"running":      {store.Observation{Statement: intercept.Statement{State: intercept.StateRunning}, Analysis: analysis(nil)}, nil},
+		"not analysed": {store.Observation{Statement: final}, nil},
+		"reused":       {store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Reused = true })}, nil},
 		"refused": {
-			Record{Observation: &store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Error = "no table" })}},
+			store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Error = "no table" })},
 			[]map[string]any{{"level": "info", "fingerprint": "f", "error": "no table", "message": "query not explained"}},
 		},
 		"joins and findings": {
-			Record{Observation: &store.Observation{Statement: final, Analysis: analysis(nil)}},
+			store.Observation{Statement: final, Analysis: analysis(nil)},
 			[]map[string]any{
 				{
 					"level": "info", "fingerprint": "f", "join": 2.0, "vertex": "Map 1", "planned": "MAP_JOIN", "simulated": "MERGE_JOIN",
@@ -65,7 +64,7 @@ func TestLogRecord(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			LogRecord(zerolog.New(&out), test.r)
+			LogObservation(zerolog.New(&out), test.o)
 			var got []map[string]any
 			for d := json.NewDecoder(&out); d.More(); {
 				var line map[string]any

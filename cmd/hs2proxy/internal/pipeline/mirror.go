@@ -27,18 +27,21 @@ func (e *Explainer) explainMirrored(ctx context.Context, c *client.Conn, t Targe
 	if err != nil {
 		return client.Result{}, err
 	}
-	defer e.closeMirror(ctx, c, h)
+	defer e.closeMirror(ctx, t.Server, c, h)
 	return e.explainIn(ctx, c, h, t.ConfOverlay, statement)
 }
 
 // closeMirror closes the session whatever became of ctx, and of the connection: a server may keep sessions beyond it
 // (hive.server2.close.session.on.disconnect=false).
-func (e *Explainer) closeMirror(ctx context.Context, c *client.Conn, h client.Handle) {
+func (e *Explainer) closeMirror(ctx context.Context, server string, c *client.Conn, h client.Handle) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if !c.Alive() {
-		var err error
-		if c, err = client.Dial(ctx, e.cfg.Client); err != nil {
+		cfg, err := e.cfg.Login(server)
+		if err == nil {
+			c, err = client.Dial(ctx, cfg)
+		}
+		if err != nil {
 			e.log.Debug().Err(err).Msg("mirror session left to HiveServer2's own clean-up")
 			return
 		}

@@ -69,10 +69,10 @@ func TestPartitionedJoinOnHive(t *testing.T) {
 	const database = "h_pipe_partitions"
 	config := client.Config{Address: address, Auth: "NONE", User: "pipeline", DialTimeout: 30 * time.Second, CallTimeout: time.Minute}
 	partitionedTables(t, config, database)
-	service := NewService(config, nil)
+	service := NewService(To(config), nil)
 	defer service.Close()
 	explainer := NewExplainer(ExplainConfig{
-		Client: config, Timeout: time.Minute, Concurrency: 1, Rate: 100, BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
+		Login: To(config), Timeout: time.Minute, Concurrency: 1, Rate: 100, BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
 	}, quiet())
 	defer explainer.Close()
 	a := &Analyzer{

@@ -9,7 +9,7 @@ import (
 
 // pool keeps connections of ours for the next conversation. It holds as many as were ever in use at once.
 type pool struct {
-	cfg client.Config
+	login func() (client.Config, error)
 
 	mu struct {
 		sync.Mutex
@@ -29,7 +29,11 @@ func (p *pool) take(ctx context.Context) (c *client.Conn, fresh bool, err error)
 	if c != nil {
 		return c, false, nil
 	}
-	c, err = client.Dial(ctx, p.cfg)
+	cfg, err := p.login()
+	if err != nil {
+		return nil, true, err
+	}
+	c, err = client.Dial(ctx, cfg)
 	return c, true, err
 }
 

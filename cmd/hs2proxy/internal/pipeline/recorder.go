@@ -199,7 +199,7 @@ func (r *Recorder) started(ev intercept.Event) {
 	j.analysed = true
 	if oneTable(&j.statement) && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
-		case r.questions <- question{}:
+		case r.questions <- question{server: j.session.Server}:
 		default:
 		}
 	}
@@ -255,7 +255,7 @@ func (r *Recorder) ended(ev intercept.Event) {
 	j.statement.Info = info
 	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
-		case r.questions <- question{id: j.statement.ID, operation: operation}:
+		case r.questions <- question{id: j.statement.ID, server: j.session.Server, operation: operation}:
 			j.asking = true
 		default: // recorded as uncounted
 		}
@@ -320,7 +320,7 @@ func queryOf(session *intercept.Session, st *intercept.Statement, cause store.Ca
 	return Query{
 		SQL: st.SQL, Fingerprint: st.Info.Fingerprint, Fallback: st.Info.Query, Cause: cause,
 		Target: Target{
-			Session: &handle, Configuration: session.Configuration, Settings: st.Settings,
+			Server: session.Server, Session: &handle, Configuration: session.Configuration, Settings: st.Settings,
 			Database: st.Database, ConfOverlay: st.ConfOverlay,
 		},
 	}

@@ -14,8 +14,8 @@ import (
 // RowCounter asks HiveServer2 for the rows that an operation modified; nil when it does not say. Prepare is called when a
 // write starts, so that asking takes no longer than it must when it ends.
 type RowCounter interface {
-	Prepare(ctx context.Context) error
-	ModifiedRows(ctx context.Context, operation client.Handle) (*int64, error)
+	Prepare(ctx context.Context, server string) error
+	ModifiedRows(ctx context.Context, server string, operation client.Handle) (*int64, error)
 }
 
 const (
@@ -27,10 +27,10 @@ const (
 
 // ModifiedRows implements RowCounter on a connection of the pool. It takes neither rate nor slot of an EXPLAIN, being one
 // look-up in HiveServer2's memory, but stops with it when the breaker is open.
-func (e *Explainer) ModifiedRows(ctx context.Context, operation client.Handle) (*int64, error) {
+func (e *Explainer) ModifiedRows(ctx context.Context, server string, operation client.Handle) (*int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, rowsTimeout)
 	defer cancel()
-	res, err := e.protected(ctx, func(c *client.Conn) (client.Result, error) {
+	res, err := e.line(server).protected(ctx, func(c *client.Conn) (client.Result, error) {
 		rows, _, err := c.OperationStatus(ctx, operation.GUID, operation.Secret)
 		return client.Result{ModifiedRows: rows}, err
 	})
@@ -41,10 +41,10 @@ func (e *Explainer) ModifiedRows(ctx context.Context, operation client.Handle) (
 }
 
 // Prepare implements RowCounter: it dials where no connection is idle.
-func (e *Explainer) Prepare(ctx context.Context) error {
+func (e *Explainer) Prepare(ctx context.Context, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, rowsTimeout)
 	defer cancel()
-	_, err := e.protected(ctx, func(*client.Conn) (client.Result, error) { return client.Result{}, nil })
+	_, err := e.line(server).protected(ctx, func(*client.Conn) (client.Result, error) { return client.Result{}, nil })
 	return err
 }
 
@@ -70,6 +70,7 @@ func oneTable(st *intercept.Statement) bool {
 // was none.
 type question struct {
 	id        string
+	server    string
 	operation client.Handle
 }
 
@@ -82,7 +83,7 @@ type count struct {
 func (r *Recorder) ask(ctx context.Context) {
 	for q := range r.questions {
 		if q.id == "" {
-			r.prepare(ctx)
+			r.prepare(ctx, q.server)
 			continue
 		}
 		rows := r.answer(ctx, q)
@@ -94,16 +95,16 @@ func (r *Recorder) ask(ctx context.Context) {
 	}
 }
 
-func (r *Recorder) prepare(ctx context.Context) {
+func (r *Recorder) prepare(ctx context.Context, server string) {
 	defer isolate(r.log, r.counters, "preparing a row count panicked")
-	if err := r.cfg.Rows.Prepare(ctx); err != nil {
+	if err := r.cfg.Rows.Prepare(ctx, server); err != nil {
 		r.log.Debug().Err(err).Msg("not prepared to ask for the rows of a write")
 	}
 }
 
 func (r *Recorder) answer(ctx context.Context, q question) (rows *int64) {
 	defer isolate(r.log, r.counters, "row count panicked; the write is recorded as uncounted")
-	rows, err := r.cfg.Rows.ModifiedRows(ctx, q.operation)
+	rows, err := r.cfg.Rows.ModifiedRows(ctx, q.server, q.operation)
 	if err != nil { // most often the client has closed it already
 		r.log.Debug().Err(err).Msg("rows of a synchronous write not told")
 		return nil

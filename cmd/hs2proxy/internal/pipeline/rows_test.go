@@ -39,9 +39,9 @@ func TestRowsOfASynchronousWrite(t *testing.T) {
 // rowsFunc is a RowCounter.
 type rowsFunc func(context.Context, client.Handle) (*int64, error)
 
-func (f rowsFunc) Prepare(context.Context) error { return nil }
+func (f rowsFunc) Prepare(context.Context, string) error { return nil }
 
-func (f rowsFunc) ModifiedRows(ctx context.Context, h client.Handle) (*int64, error) {
+func (f rowsFunc) ModifiedRows(ctx context.Context, _ string, h client.Handle) (*int64, error) {
 	return f(ctx, h)
 }
 
@@ -75,7 +75,7 @@ func TestRowsArePreparedFor(t *testing.T) {
 	b := newBench(t, nil).begin(t)
 	b.start(statement("1", "INSERT INTO t VALUES (1)"))
 	eventually(t, "a connection is there before the write ends", func() bool { return b.server.connections() == 1 })
-	if err := b.cfg.Analyzer.Explainer.Prepare(within(t)); err != nil {
+	if err := b.cfg.Analyzer.Explainer.Prepare(within(t), ""); err != nil {
 		t.Fatal(err)
 	}
 	if n := b.server.accepted(); n != 1 {

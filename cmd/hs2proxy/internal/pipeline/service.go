@@ -12,8 +12,8 @@ import (
 // Service is one session of our own, opened when first needed and again after a failure: it reads settings and table
 // statistics. Calls wait for one another, so that it costs HiveServer2 one worker thread.
 type Service struct {
-	cfg  client.Config
-	conf map[string]string
+	login Login
+	conf  map[string]string
 
 	// turn holds the session while nobody uses it; nil means none is open.
 	turn chan *client.Session
@@ -21,8 +21,8 @@ type Service struct {
 }
 
 // NewService returns a Service that opens nothing yet. conf is SET when the session opens.
-func NewService(cfg client.Config, conf map[string]string) *Service {
-	s := &Service{cfg: cfg, conf: conf, turn: make(chan *client.Session, 1)}
+func NewService(login Login, conf map[string]string) *Service {
+	s := &Service{login: login, conf: conf, turn: make(chan *client.Session, 1)}
 	s.turn <- nil
 	return s
 }
@@ -46,7 +46,11 @@ func (s *Service) Query(ctx context.Context, sql string) (client.Result, error) 
 	for {
 		fresh := session == nil
 		if fresh {
-			opened, err := client.Open(ctx, s.cfg, s.conf)
+			cfg, err := s.login("")
+			if err != nil {
+				return client.Result{}, err
+			}
+			opened, err := client.Open(ctx, cfg, s.conf)
 			if err != nil {
 				return client.Result{}, err
 			}

@@ -12,7 +12,7 @@ import (
 func TestServiceOneCallAtATime(t *testing.T) {
 	h := startHive(t)
 	h.plan("row")
-	s := NewService(h.config(), map[string]string{"set:hiveconf:a": "1"})
+	s := NewService(To(h.config()), map[string]string{"set:hiveconf:a": "1"})
 	defer s.Close()
 	if len(h.statements()) != 0 || h.accepted() != 0 {
 		t.Fatal("it dialled before it was asked")
@@ -66,7 +66,7 @@ func TestServiceReopens(t *testing.T) {
 	}
 	t.Run("broken connection", func(t *testing.T) {
 		h := startHive(t)
-		s := NewService(h.config(), nil)
+		s := NewService(To(h.config()), nil)
 		defer s.Close()
 		if err := ask(t, s); err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestServiceReopens(t *testing.T) {
 	})
 	t.Run("session gone", func(t *testing.T) {
 		h := startHive(t)
-		s := NewService(h.config(), nil)
+		s := NewService(To(h.config()), nil)
 		defer s.Close()
 		if err := ask(t, s); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestServiceReopens(t *testing.T) {
 	})
 	t.Run("always broken", func(t *testing.T) {
 		h := startHive(t)
-		s := NewService(h.config(), nil)
+		s := NewService(To(h.config()), nil)
 		defer s.Close()
 		h.set(func() { h.mu.breaks = func(string) bool { return true } })
 		if err := ask(t, s); err == nil {
@@ -104,7 +104,7 @@ func TestServiceReopens(t *testing.T) {
 	})
 	t.Run("refusal", func(t *testing.T) {
 		h := startHive(t)
-		s := NewService(h.config(), nil)
+		s := NewService(To(h.config()), nil)
 		defer s.Close()
 		if err := ask(t, s); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestServiceReopens(t *testing.T) {
 
 func TestServiceCloseWaits(t *testing.T) {
 	h := startHive(t)
-	s := NewService(h.config(), nil)
+	s := NewService(To(h.config()), nil)
 	if _, err := s.Query(within(t), "SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -151,5 +151,5 @@ func TestServiceCloseWaits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	h.wantOpen(t, 0)
-	NewService(h.config(), nil).Close() // never used
+	NewService(To(h.config()), nil).Close() // never used
 }
