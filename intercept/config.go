@@ -19,6 +19,7 @@ const (
 	DefaultKeepAlive    = 30 * time.Second
 	DefaultHalfClose    = time.Second
 	DefaultLoginTimeout = time.Minute
+	DefaultDrainIdle    = 5 * time.Second
 )
 
 // Config configures a Server. A zero field stands for its default, except for Address and Servers, of which one is needed.
@@ -36,6 +37,8 @@ type Config struct {
 	KeepAlive time.Duration
 	// HalfClose is how long one side may stay open after the other has closed, when no call waits for a reply.
 	HalfClose time.Duration
+	// DrainIdle is how long a connection must have been idle, with nothing running in its sessions, for Shutdown to end it.
+	DrainIdle time.Duration
 	// Limits bound lengths and copies.
 	Limits thrift.Limits
 
@@ -68,6 +71,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.HalfClose == 0 {
 		c.HalfClose = DefaultHalfClose
+	}
+	if c.DrainIdle == 0 {
+		c.DrainIdle = DefaultDrainIdle
 	}
 	if c.Servers == nil {
 		set, err := upstream.NewStatic([]upstream.Server{{ID: c.Address, Binary: c.Address, HTTP: c.Address}}, upstream.Options{})
@@ -106,7 +112,7 @@ func (c Config) Validate() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"dial timeout", c.DialTimeout}, {"login timeout", c.LoginTimeout}, {"keep-alive", c.KeepAlive}, {"half-close time", c.HalfClose}} {
+	}{{"dial timeout", c.DialTimeout}, {"login timeout", c.LoginTimeout}, {"keep-alive", c.KeepAlive}, {"half-close time", c.HalfClose}, {"idle time of a drain", c.DrainIdle}} {
 		if d.value < 0 {
 			return fmt.Errorf("%s %s: must not be negative", d.name, d.value)
 		}

@@ -26,6 +26,7 @@ type Server struct {
 	dial     func(ctx context.Context, address string) (net.Conn, error) // but for the loops'
 	resolver *upstream.Resolver
 	loops    loops
+	affinity *affinity // of HTTP requests
 
 	counters counters
 	lastDial atomic.Pointer[Dial]
@@ -59,6 +60,9 @@ func NewServer(cfg Config, tracker *Tracker, log zerolog.Logger) (*Server, error
 		return nil, fmt.Errorf("server configuration: %w", err)
 	}
 	s := &Server{cfg: cfg, tracker: tracker, log: log, now: time.Now}
+	if s.affinity, err = newAffinity(); err != nil {
+		return nil, err
+	}
 	s.dial = func(ctx context.Context, address string) (net.Conn, error) {
 		d := net.Dialer{KeepAliveConfig: cfg.probes()}
 		return d.DialContext(ctx, "tcp", address)
@@ -155,7 +159,7 @@ func (s *Server) refused(peer netip.AddrPort, err error) {
 	s.log.Debug().Stringer("client", peer).Err(err).Msg("connection refused")
 }
 
-// Shutdown stops accepting and waits until every connection has ended. When ctx ends first, the rest is cut, and the error
+// Shutdown stops accepting and waits until every connection has ended; it ends those that nobody uses (Config.DrainIdle). When ctx ends first, the rest is cut, and the error
 // says how many. In either case nothing of the Server runs any more when it returns. It must be called once, also after
 // Serve has returned.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -176,12 +180,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Unlock()
 	s.serving.Wait()
 
-	var err error
-	select {
-	case <-s.mu.idle:
-	case <-ctx.Done():
-		if n := s.cutAll(); n > 0 {
-			err = fmt.Errorf("cut %d connections that had not ended: %w", n, ctx.Err())
+	err := s.drain(ctx)
+	if err != nil {
+		n := s.cutAll()
+		if err = fmt.Errorf("cut %d connections that had not ended: %w", n, err); n == 0 {
+			err = nil
 		}
 	}
 	s.cancel()
@@ -192,13 +195,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) cutAll() int {
 	s.cancel()
-	s.mu.Lock()
-	all := slices.Collect(maps.Keys(s.mu.relays))
-	s.mu.Unlock()
+	all := s.relays()
 	for _, r := range all {
 		r.cut()
 	}
 	return len(all)
+}
+
+func (s *Server) relays() []*relay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.mu.relays))
 }
 
 func (s *Server) addListener(ln net.Listener) bool {
