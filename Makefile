@@ -32,14 +32,15 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 	$< run ./...
 
 WITHHIVE := $(GO) run ./cmd/hs2proxy/internal/localhive/withhive
-e2e: ## the proxy before a real HiveServer2, with PyHive and the Hive JDBC driver; the sample; our own connections
-	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 20m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/...
+E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/localzk/... ./cmd/hs2proxy/internal/localkdc/...
+e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
+	HS2PROXY_E2E=1 $(GO) test -count=1 -p 1 -timeout 20m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 10m \
 	  -run 'Hive(Types|Refusals|ForeignSession)|SampleOnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
 e2e-full: ## the same and what takes long
-	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -timeout 40m ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/...
+	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 60m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 40m \
 	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
