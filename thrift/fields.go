@@ -90,7 +90,15 @@ func (f *fields) raw() []byte { return f.take(int(f.i32())) }
 
 func (f *fields) text() string { return string(f.raw()) }
 
-func (f *fields) binary() []byte { return bytes.Clone(f.raw()) }
+// binary is a copy of a string's bytes, in room where they fit.
+func (f *fields) binary(room *[16]byte) []byte {
+	b := f.raw()
+	if b == nil || len(b) > len(room) {
+		return bytes.Clone(b)
+	}
+	n := copy(room[:], b)
+	return room[:n:n]
+}
 
 // texts reads a map of strings.
 func (f *fields) texts() map[string]string {

@@ -29,7 +29,7 @@ type header struct {
 	method Method
 	typ    uint8
 	seq    int32
-	// nameHash tells unknown names apart (FNV-1a).
+	// nameHash tells unknown names apart (FNV-1a); it is 0 for the others.
 	nameHash uint64
 
 	at      uint8 // field being read
@@ -62,6 +62,9 @@ func (h *header) begun() bool { return h.at != atVersion || h.have > 0 }
 
 // feed takes what belongs to the header from p.
 func (h *header) feed(p []byte) (n int, done bool, err error) {
+	if h.whole(p) {
+		return 12 + int(h.nameLen), true, nil
+	}
 	for n < len(p) {
 		if h.at == atName {
 			n += h.feedName(p[n:])
@@ -97,6 +100,25 @@ func (h *header) feed(p []byte) (n int, done bool, err error) {
 	return n, false, nil
 }
 
+// whole reads a header that p holds from its first byte to its last, as nearly all do, if its method is a known one.
+func (h *header) whole(p []byte) bool {
+	if len(p) < 12 || h.begun() {
+		return false
+	}
+	version, length := binary.BigEndian.Uint32(p), binary.BigEndian.Uint32(p[4:])
+	typ := uint8(version) //nolint:gosec // the low byte is the type
+	if version&^0xff != version1 || typ < typeCall || typ > typeOneway || length > keptName || len(p) < 12+int(length) {
+		return false
+	}
+	method := methodOf(p[8 : 8+length])
+	if method == MethodUnknown {
+		return false
+	}
+	h.typ, h.method, h.nameLen, h.nameHash = typ, method, int32(length), 0 //nolint:gosec // at most keptName
+	h.seq = int32(binary.BigEndian.Uint32(p[8+length:]))                   //nolint:gosec // the wire's signed number
+	return true
+}
+
 func (h *header) feedName(p []byte) int {
 	n := min(int(h.nameLen-h.nameHad), len(p))
 	if h.nameHad < keptName {
@@ -109,7 +131,10 @@ func (h *header) feedName(p []byte) int {
 	if h.nameHad == h.nameLen {
 		h.method = MethodUnknown
 		if h.nameLen <= keptName {
-			h.method = methodsByName[string(h.name[:h.nameLen])]
+			h.method = methodOf(h.name[:h.nameLen])
+		}
+		if h.method != MethodUnknown {
+			h.nameHash = 0
 		}
 		h.at = atSeq
 	}

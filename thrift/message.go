@@ -1,26 +1,31 @@
 package thrift
 
-// beginBody decides, with the header complete, what becomes of the body: copied, walked, or taken to fill its frame.
-func (s *Stream) beginBody() {
+// beginBody decides, with the header complete, what becomes of the body: decoded in place, copied, walked, or taken to fill its
+// frame. p comes next, and left bytes of the frame; it reports how many it took.
+func (s *Stream) beginBody(p []byte, left int64) (n int) {
 	if !s.expected() {
 		s.conn.turnBlind(BlindOutOfSync)
-		return
+		return 0
 	}
 	watched := s.head.method.watched() && s.head.typ != typeOneway
 	if watched {
+		if s.decodeInPlace(p, left) {
+			return len(p)
+		}
 		s.copy.start()
 	} else {
 		s.deliver(nil, false)
 		if s.conn.blind != NotBlind {
-			return
+			return 0
 		}
 		if s.phase == phaseFramed && s.frame.size > int64(s.conn.limits.WalkBytes) {
 			s.place = inOpaque
-			return
+			return 0
 		}
 	}
 	s.place = inBody
 	s.walk.start(s.limit)
+	return 0
 }
 
 // expected reports whether the message fits its direction and, for a reply, the oldest waiting call. Names and sequence ids
@@ -62,6 +67,26 @@ func (s *Stream) endBody() {
 		s.conn.observer.DecodeFailed(s.side, s.head.method, err)
 	}
 	s.deliver(content, truncated)
+}
+
+// decodeInPlace decodes a watched message whose body is all there and fills its frame, as nearly all do, without a walk and a
+// copy. It is false, and nothing has happened, where that is not so or the body has to be left to the generated reader.
+func (s *Stream) decodeInPlace(body []byte, left int64) bool {
+	if int64(len(body)) != left || len(body) > s.copyLimit() || s.head.typ == typeException {
+		return false
+	}
+	var content any
+	if s.side == Client {
+		content = plainCall(s.head.method, body)
+	} else {
+		content = plainReply(s.head.method, body)
+	}
+	if content == nil {
+		return false
+	}
+	s.deliver(content, false)
+	s.head.reset()
+	return true
 }
 
 func (s *Stream) decode(body []byte, truncated bool) (any, error) {

@@ -63,13 +63,24 @@ var methodNames = [methodCount]string{
 	DownloadData:          "DownloadData",
 }
 
-var methodsByName = func() map[string]Method {
-	m := make(map[string]Method, methodCount)
-	for i := MethodUnknown + 1; i < methodCount; i++ {
-		m[methodNames[i]] = i
+// methodsByLength are the methods whose names have so many characters.
+var methodsByLength = func() (by [keptName + 1][]Method) {
+	for m := MethodUnknown + 1; m < methodCount; m++ {
+		n := len(methodNames[m])
+		by[n] = append(by[n], m)
 	}
-	return m
+	return by
 }()
+
+// methodOf is the method of a name of at most keptName characters.
+func methodOf(name []byte) Method {
+	for _, m := range methodsByLength[len(name)] {
+		if string(name) == methodNames[m] {
+			return m
+		}
+	}
+	return MethodUnknown
+}
 
 // String is the name on the wire.
 func (m Method) String() string {

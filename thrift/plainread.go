@@ -16,21 +16,21 @@ func plainCall(m Method, body []byte) any {
 	case OpenSession:
 		req = f.openSession()
 	case CloseSession:
-		r := new(hiveserver.TCloseSessionReq)
-		f.only(fieldStruct|1, func() { r.SessionHandle = f.session() })
-		req = r
+		r := new(closeSessionParts)
+		f.only(fieldStruct|1, func() { r.req.SessionHandle = f.session(&r.session) })
+		req = &r.req
 	case ExecuteStatement:
 		req = f.executeStatement()
 	case GetOperationStatus:
 		req = f.getOperationStatus()
 	case CancelOperation:
-		r := new(hiveserver.TCancelOperationReq)
-		f.only(fieldStruct|1, func() { r.OperationHandle = f.operation() })
-		req = r
+		r := new(cancelOperationParts)
+		f.only(fieldStruct|1, func() { r.req.OperationHandle = f.operation(&r.operation) })
+		req = &r.req
 	case CloseOperation:
-		r := new(hiveserver.TCloseOperationReq)
-		f.only(fieldStruct|1, func() { r.OperationHandle = f.operation() })
-		req = r
+		r := new(closeOperationParts)
+		f.only(fieldStruct|1, func() { r.req.OperationHandle = f.operation(&r.operation) })
+		req = &r.req
 	default:
 		return nil
 	}
@@ -48,21 +48,21 @@ func plainReply(m Method, body []byte) any {
 	case OpenSession:
 		resp = f.openedSession()
 	case CloseSession:
-		r := new(hiveserver.TCloseSessionResp)
-		f.only(fieldStruct|1, func() { r.Status = f.status() })
-		resp = r
+		r := new(closedSessionParts)
+		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
+		resp = &r.resp
 	case ExecuteStatement:
 		resp = f.executedStatement()
 	case GetOperationStatus:
 		resp = f.operationStatus()
 	case CancelOperation:
-		r := new(hiveserver.TCancelOperationResp)
-		f.only(fieldStruct|1, func() { r.Status = f.status() })
-		resp = r
+		r := new(canceledOperationParts)
+		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
+		resp = &r.resp
 	case CloseOperation:
-		r := new(hiveserver.TCloseOperationResp)
-		f.only(fieldStruct|1, func() { r.Status = f.status() })
-		resp = r
+		r := new(closedOperationParts)
+		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
+		resp = &r.resp
 	default:
 		return nil
 	}
@@ -75,6 +75,12 @@ func (f *fields) whole(v any) any {
 		return nil
 	}
 	return v
+}
+
+// set is the place of a value, with v in it.
+func set[T any](place *T, v T) *T {
+	*place = v
+	return place
 }
 
 // only reads a struct of the one field.
@@ -94,7 +100,8 @@ func (f *fields) only(want field, read func()) {
 }
 
 func (f *fields) openSession() *hiveserver.TOpenSessionReq {
-	r := hiveserver.NewTOpenSessionReq()
+	p := &openSessionParts{req: *hiveserver.NewTOpenSessionReq()}
+	r := &p.req
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
@@ -102,7 +109,7 @@ func (f *fields) openSession() *hiveserver.TOpenSessionReq {
 		case fieldI32 | 1:
 			r.ClientProtocol = hiveserver.TProtocolVersion(f.i32())
 		case fieldString | 2:
-			r.Username = new(f.text())
+			r.Username = set(&p.user, f.text())
 		case fieldString | 3:
 			f.raw() // the password
 		case fieldMap | 4:
@@ -116,17 +123,18 @@ func (f *fields) openSession() *hiveserver.TOpenSessionReq {
 }
 
 func (f *fields) openedSession() *hiveserver.TOpenSessionResp {
-	r := hiveserver.NewTOpenSessionResp()
+	p := &openedSessionParts{resp: *hiveserver.NewTOpenSessionResp()}
+	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
 		switch key {
 		case fieldStruct | 1:
-			r.Status = f.status()
+			r.Status = f.status(&p.status)
 		case fieldI32 | 2:
 			r.ServerProtocolVersion = hiveserver.TProtocolVersion(f.i32())
 		case fieldStruct | 3:
-			r.SessionHandle = f.session()
+			r.SessionHandle = f.session(&p.session)
 		case fieldMap | 4:
 			r.Configuration = f.texts()
 		default:
@@ -138,13 +146,14 @@ func (f *fields) openedSession() *hiveserver.TOpenSessionResp {
 }
 
 func (f *fields) executeStatement() *hiveserver.TExecuteStatementReq {
-	r := new(hiveserver.TExecuteStatementReq)
+	p := new(executeStatementParts)
+	r := &p.req
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
 		switch key {
 		case fieldStruct | 1:
-			r.SessionHandle = f.session()
+			r.SessionHandle = f.session(&p.session)
 		case fieldString | 2:
 			r.Statement = f.text()
 		case fieldMap | 3:
@@ -162,15 +171,16 @@ func (f *fields) executeStatement() *hiveserver.TExecuteStatementReq {
 }
 
 func (f *fields) executedStatement() *hiveserver.TExecuteStatementResp {
-	r := new(hiveserver.TExecuteStatementResp)
+	p := new(executedStatementParts)
+	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
 		switch key {
 		case fieldStruct | 1:
-			r.Status = f.status()
+			r.Status = f.status(&p.status)
 		case fieldStruct | 2:
-			r.OperationHandle = f.operation()
+			r.OperationHandle = f.operation(&p.operation)
 		default:
 			f.unknown()
 		}
@@ -180,15 +190,16 @@ func (f *fields) executedStatement() *hiveserver.TExecuteStatementResp {
 }
 
 func (f *fields) getOperationStatus() *hiveserver.TGetOperationStatusReq {
-	r := new(hiveserver.TGetOperationStatusReq)
+	p := new(getOperationStatusParts)
+	r := &p.req
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
 		switch key {
 		case fieldStruct | 1:
-			r.OperationHandle = f.operation()
+			r.OperationHandle = f.operation(&p.operation)
 		case fieldBool | 2:
-			r.GetProgressUpdate = new(f.boolean())
+			r.GetProgressUpdate = set(&p.progress, f.boolean())
 		default:
 			f.unknown()
 		}
@@ -198,112 +209,36 @@ func (f *fields) getOperationStatus() *hiveserver.TGetOperationStatusReq {
 }
 
 func (f *fields) operationStatus() *hiveserver.TGetOperationStatusResp {
-	r := new(hiveserver.TGetOperationStatusResp)
+	p := new(operationStatusParts)
+	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
 		seen |= 1 << (key & 15)
 		switch key {
 		case fieldStruct | 1:
-			r.Status = f.status()
+			r.Status = f.status(&p.status)
 		case fieldI32 | 2:
-			r.OperationState = new(hiveserver.TOperationState(f.i32()))
+			r.OperationState = set(&p.state, hiveserver.TOperationState(f.i32()))
 		case fieldString | 3:
-			r.SqlState = new(f.text())
+			r.SqlState = set(&p.sqlState, f.text())
 		case fieldI32 | 4:
-			r.ErrorCode = new(f.i32())
+			r.ErrorCode = set(&p.code, f.i32())
 		case fieldString | 5:
-			r.ErrorMessage = new(f.text())
+			r.ErrorMessage = set(&p.message, f.text())
 		case fieldString | 6:
-			r.TaskStatus = new(f.text())
+			r.TaskStatus = set(&p.tasks, f.text())
 		case fieldI64 | 7:
-			r.OperationStarted = new(f.i64())
+			r.OperationStarted = set(&p.started, f.i64())
 		case fieldI64 | 8:
-			r.OperationCompleted = new(f.i64())
+			r.OperationCompleted = set(&p.completed, f.i64())
 		case fieldBool | 9:
-			r.HasResultSet = new(f.boolean())
+			r.HasResultSet = set(&p.hasResultSet, f.boolean())
 		case fieldI64 | 11:
-			r.NumModifiedRows = new(f.i64())
+			r.NumModifiedRows = set(&p.modified, f.i64())
 		default: // progress, for one
 			f.unknown()
 		}
 	}
 	f.need(seen, 1<<1)
 	return r
-}
-
-func (f *fields) status() *hiveserver.TStatus {
-	s := new(hiveserver.TStatus)
-	var seen uint
-	for key, more := f.next(); more; key, more = f.next() {
-		seen |= 1 << (key & 15)
-		switch key {
-		case fieldI32 | 1:
-			s.StatusCode = hiveserver.TStatusCode(f.i32())
-		case fieldString | 3:
-			s.SqlState = new(f.text())
-		case fieldI32 | 4:
-			s.ErrorCode = new(f.i32())
-		case fieldString | 5:
-			s.ErrorMessage = new(f.text())
-		default: // a refusal's messages, for one
-			f.unknown()
-		}
-	}
-	f.need(seen, 1<<1)
-	return s
-}
-
-func (f *fields) session() *hiveserver.TSessionHandle {
-	h := new(hiveserver.TSessionHandle)
-	for key, more := f.next(); more; key, more = f.next() {
-		if key != fieldStruct|1 {
-			f.unknown()
-			break
-		}
-		h.SessionId = f.identifier()
-	}
-	if h.SessionId == nil {
-		f.odd = true
-	}
-	return h
-}
-
-func (f *fields) operation() *hiveserver.TOperationHandle {
-	h := new(hiveserver.TOperationHandle)
-	var seen uint
-	for key, more := f.next(); more; key, more = f.next() {
-		seen |= 1 << (key & 15)
-		switch key {
-		case fieldStruct | 1:
-			h.OperationId = f.identifier()
-		case fieldI32 | 2:
-			h.OperationType = hiveserver.TOperationType(f.i32())
-		case fieldBool | 3:
-			h.HasResultSet = f.boolean()
-		case fieldDouble | 4:
-			h.ModifiedRowCount = new(f.double())
-		default:
-			f.unknown()
-		}
-	}
-	f.need(seen, 1<<1|1<<2|1<<3)
-	return h
-}
-
-func (f *fields) identifier() *hiveserver.THandleIdentifier {
-	id := new(hiveserver.THandleIdentifier)
-	var seen uint
-	for key, more := f.next(); more; key, more = f.next() {
-		seen |= 1 << (key & 15)
-		switch key {
-		case fieldString | 1:
-			id.GUID = f.binary()
-		case fieldString | 2:
-			id.Secret = f.binary()
-		default:
-			f.unknown()
-		}
-	}
-	f.need(seen, 1<<1|1<<2)
-	return id
 }

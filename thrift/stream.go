@@ -46,7 +46,8 @@ type Stream struct {
 }
 
 // Feed looks at p, the next bytes from the stream's side. All of them may be forwarded unless an *OversizeError comes back:
-// then only the first n may, and the connection must be closed.
+// then only the first n may, and the connection must be closed. After RequestByRequest it may take only the first n, too: the rest
+// is fed again.
 func (s *Stream) Feed(p []byte) (n int, err error) {
 	c := s.conn
 	c.mu.Lock()
@@ -71,13 +72,16 @@ func (s *Stream) Feed(p []byte) (n int, err error) {
 				return n, err
 			}
 		case phaseBare:
-			k, err := s.feedMessage(p[n:])
+			k, err := s.feedMessage(p[n:], 0)
 			n += k
 			if err != nil {
 				return n, err
 			}
 		case phaseHTTP:
 			n += s.feedHTTP(p[n:])
+			if s.paused() {
+				return n, nil
+			}
 		default:
 			return len(p), nil
 		}
@@ -178,7 +182,7 @@ func (s *Stream) feedFrame(p []byte) (n int, err error) {
 			n = len(p)
 			break
 		}
-		k, err := s.feedMessage(p[n:])
+		k, err := s.feedMessage(p[n:], s.frame.left-int64(n))
 		n += k
 		if err != nil {
 			return n, err
@@ -203,8 +207,9 @@ func (s *Stream) endFrame() {
 }
 
 // feedMessage takes the next part of a message. In a frame a body that cannot be walked makes the rest of the frame opaque:
-// the next frame starts a message again. Without frames there is nothing to hold on to.
-func (s *Stream) feedMessage(p []byte) (n int, err error) {
+// the next frame starts a message again. Without frames there is nothing to hold on to. left is how much of the frame comes,
+// p included; 0 without frames.
+func (s *Stream) feedMessage(p []byte, left int64) (n int, err error) {
 	if s.place == inHeader {
 		n, done, err := s.head.feed(p)
 		switch {
@@ -212,7 +217,7 @@ func (s *Stream) feedMessage(p []byte) (n int, err error) {
 			s.badHeader()
 		case done:
 			s.cut = false
-			s.beginBody()
+			n += s.beginBody(p[n:], left-int64(n))
 		}
 		return n, nil
 	}
