@@ -117,10 +117,10 @@ func complain(t *testing.T, c *hs2test.Client, hive *hs2test.Server) {
 // the number of its call.
 func TestFailureOutOfSequenceResponse(t *testing.T) {
 	const each = 300
-	forEachTransport(t, func(t *testing.T, tr transport) {
+	forEachWire(t, func(t *testing.T, tr transport) {
 		hive := newTape(t)
-		p := newProxy(t, hive.addr, intercept.Config{})
-		client, server := hive.connect(t, p.addr)
+		p := tr.proxy(t, hive.addr, intercept.Config{})
+		client, server := hive.connect(t, p)
 		pass(t, client, server, tr.login...)
 		call := func(seq int32) []byte {
 			return tr.call(message("GetInfo", athrift.CALL, seq, &hiveserver.TCLIServiceGetInfoArgs{Req: &hiveserver.TGetInfoReq{SessionHandle: aSession()}})).data

@@ -24,14 +24,17 @@ func sockets(t *testing.T, state string, ports ...int) (n int) {
 		t.Skip(err)
 	}
 	defer func() { _ = f.Close() }()
+	var ends []string
+	for _, port := range ports {
+		ends = append(ends, fmt.Sprintf(":%04X", port))
+	}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text()) // sl local remote state …
 		if len(fields) < 4 || state != "" && fields[3] != state {
 			continue
 		}
-		for _, port := range ports {
-			end := fmt.Sprintf(":%04X", port)
+		for _, end := range ends {
 			if strings.HasSuffix(fields[1], end) || strings.HasSuffix(fields[2], end) {
 				n++
 				break
@@ -54,19 +57,19 @@ func port(t *testing.T, addr string) int {
 	return n
 }
 
-// TestFailureCloseWaitPilesUp: whichever side closes or only stops sending, idle or in a call, the proxy closes both of its sockets.
-// The other side leaves its own open, so that
-// nothing but the proxy can be the reason.
+// TestFailureCloseWaitPilesUp: whichever side closes or only stops sending, the proxy closes both of its sockets. The other side
+// leaves its own open, so that nothing but the proxy can be the reason.
 func TestFailureCloseWaitPilesUp(t *testing.T) {
-	const each = 5
+	const each = 3
+	var ports []int
 	for _, side := range []string{"client stops sending", "client closes", "server stops sending", "server closes"} {
 		t.Run(side, func(t *testing.T) {
-			forEachTransport(t, func(t *testing.T, tr transport) {
+			forEachWire(t, func(t *testing.T, tr transport) {
 				hive := newTape(t)
-				p := newProxy(t, hive.addr, intercept.Config{HalfClose: time.Millisecond})
-				var clients, servers []*net.TCPConn
+				p := tr.proxy(t, hive.addr, intercept.Config{HalfClose: time.Millisecond})
+				var clients, servers []duplex
 				for range each {
-					client, server := hive.connect(t, p.addr)
+					client, server := hive.connect(t, p)
 					pass(t, client, server, tr.query()...)
 					clients, servers = append(clients, client), append(servers, server)
 				}
@@ -77,7 +80,7 @@ func TestFailureCloseWaitPilesUp(t *testing.T) {
 				for _, conn := range leaving {
 					leave := conn.CloseWrite
 					if strings.HasSuffix(side, "closes") {
-						leave = conn.Close
+						leave = socket(conn).Close
 					}
 					if err := leave(); err != nil {
 						t.Fatal(err)
@@ -96,8 +99,9 @@ func TestFailureCloseWaitPilesUp(t *testing.T) {
 					gone(t, conn)
 					_ = conn.Close()
 				}
-				eventually(t, "the end of all sockets", func() bool { return sockets(t, closeWait, port(t, p.addr), port(t, hive.addr)) == 0 })
+				ports = append(ports, port(t, p.addr), port(t, hive.addr))
 			})
 		})
 	}
+	eventually(t, "the end of all sockets", func() bool { return sockets(t, closeWait, ports...) == 0 })
 }

@@ -123,10 +123,11 @@ func httpConversations() map[string][]line {
 func TestFailureHTTPHeadersAndBodiesChanged(t *testing.T) {
 	for name, lines := range httpConversations() {
 		t.Run(name, func(t *testing.T) {
-			for _, cut := range []bool{false, true} {
+			for i := range 3 {
+				cut, tr := i == 1, transport{secure: i == 2}
 				hive := newTape(t)
-				p := newProxy(t, hive.addr, intercept.Config{})
-				client, server := hive.connect(t, p.addr)
+				p := tr.proxy(t, hive.addr, intercept.Config{})
+				client, server := hive.connect(t, p)
 				said := lines
 				if cut && len(slices.Concat(texts(lines)...)) < 8000 {
 					said = bytewise(lines)
@@ -164,11 +165,12 @@ func TestFailurePOSTReplayed(t *testing.T) {
 		"closed in the reply":   {read: len(whole), part: "HTTP/1.1 200 OK\r\nContent-Le"},
 		"100 and closed":        {read: len(whole), part: "HTTP/1.1 100 Continue\r\n\r\n"},
 	} {
-		for _, used := range []bool{false, true} { // on a connection that had a call before: the usual reason to try again
-			t.Run(fmt.Sprintf("%s/used=%t", name, used), func(t *testing.T) {
+		for i := range 4 {
+			used, secure := i%2 == 1, i >= 2 // used: the connection had a call before, the usual reason to try again
+			t.Run(fmt.Sprintf("%s/used=%t/TLS=%t", name, used, secure), func(t *testing.T) {
 				hive := newTape(t)
-				p := newProxy(t, hive.addr, intercept.Config{})
-				client, server := hive.connect(t, p.addr)
+				p := transport{secure: secure}.proxy(t, hive.addr, intercept.Config{})
+				client, server := hive.connect(t, p)
 				if used {
 					ok := executeReply(1)
 					pass(t, client, server, says(whole), answers(response(ok, "HTTP/1.1 200 OK", length(ok))))
@@ -181,7 +183,7 @@ func TestFailurePOSTReplayed(t *testing.T) {
 					t.Fatal(err)
 				}
 				if tt.reset {
-					if err := server.SetLinger(0); err != nil {
+					if err := socket(server).SetLinger(0); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -3,10 +3,12 @@ package intercept_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +27,13 @@ type proxied struct {
 	server *intercept.Server
 	queue  *intercept.Queue
 	addr   string
+	secure bool // TLS on both sides
+}
+
+// duplex is a connection whose sides end one by one.
+type duplex interface {
+	net.Conn
+	CloseWrite() error
 }
 
 func newProxy(t *testing.T, upstream string, cfg intercept.Config) *proxied {
@@ -149,26 +158,62 @@ func newTape(t *testing.T) *tape {
 	return p
 }
 
-// connect is a connection through the proxy, and its other end.
-func (p *tape) connect(t *testing.T, proxy string) (client, server *net.TCPConn) {
+// connect is a connection through the proxy, and its other end. Within TLS the proxy waits for the client's first words before it
+// connects; so does the other end then.
+func (p *tape) connect(t *testing.T, through *proxied) (client, server duplex) {
 	t.Helper()
-	conn, err := net.Dial("tcp", proxy)
+	conn, err := net.Dial("tcp", through.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client = conn.(*net.TCPConn)
+	t.Cleanup(func() { _ = conn.Close() })
+	setDeadline(t, conn)
+	if !through.secure {
+		return conn.(*net.TCPConn), p.next(t)
+	}
+	c := tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	return c, &lateConn{get: sync.OnceValue(func() *tls.Conn { return tls.Server(p.next(t), certificate()) })}
+}
+
+// next is the next connection to HiveServer2.
+func (p *tape) next(t *testing.T) *net.TCPConn {
+	t.Helper()
 	select {
-	case server = <-p.conns:
+	case conn := <-p.conns:
+		t.Cleanup(func() { _ = conn.Close() })
+		setDeadline(t, conn)
+		return conn
 	case <-time.After(hang):
 		t.Fatal("no connection to HiveServer2")
+		return nil
 	}
-	for _, c := range []*net.TCPConn{client, server} {
-		t.Cleanup(func() { _ = c.Close() })
-		if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
-			t.Fatal(err)
-		}
+}
+
+// lateConn is a connection that comes when it is first used.
+type lateConn struct{ get func() *tls.Conn }
+
+func (c *lateConn) Read(b []byte) (int, error)         { return c.get().Read(b) }
+func (c *lateConn) Write(b []byte) (int, error)        { return c.get().Write(b) }
+func (c *lateConn) Close() error                       { return c.get().Close() }
+func (c *lateConn) CloseWrite() error                  { return c.get().CloseWrite() }
+func (c *lateConn) LocalAddr() net.Addr                { return c.get().LocalAddr() }
+func (c *lateConn) RemoteAddr() net.Addr               { return c.get().RemoteAddr() }
+func (c *lateConn) SetDeadline(d time.Time) error      { return c.get().SetDeadline(d) }
+func (c *lateConn) SetReadDeadline(d time.Time) error  { return c.get().SetReadDeadline(d) }
+func (c *lateConn) SetWriteDeadline(d time.Time) error { return c.get().SetWriteDeadline(d) }
+
+// socket is the connection below TLS.
+func socket(conn net.Conn) *net.TCPConn {
+	if c, ok := conn.(*lateConn); ok {
+		conn = c.get()
 	}
-	return client, server
+	if c, ok := conn.(*tls.Conn); ok {
+		conn = c.NetConn()
+	}
+	return conn.(*net.TCPConn)
 }
 
 // line is what one side says.
@@ -215,9 +260,9 @@ func pass(t *testing.T, client, server net.Conn, lines ...line) {
 }
 
 // end has the client leave, then the server, and fails when either got a byte that was not in a line.
-func end(t *testing.T, client, server *net.TCPConn) {
+func end(t *testing.T, client, server duplex) {
 	t.Helper()
-	for _, leave := range [][2]*net.TCPConn{{client, server}, {server, client}} {
+	for _, leave := range [][2]duplex{{client, server}, {server, client}} {
 		if err := leave[0].CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

@@ -3,16 +3,25 @@ package intercept_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	athrift "github.com/apache/thrift/lib/go/thrift"
 	"github.com/beltran/gohive/hiveserver"
 
+	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
 )
 
@@ -23,6 +32,8 @@ type transport struct {
 	login []line
 	// head comes before a message of the given length.
 	head func(call bool, length int) []byte
+	// secure puts TLS around it, on both sides of the proxy.
+	secure bool
 	// hive and dial are the fake's side and a real client's.
 	hive hs2test.Config
 	dial func(t *testing.T, addr string) *hs2test.Client
@@ -71,6 +82,42 @@ func forEachTransport(t *testing.T, test func(t *testing.T, tr transport)) {
 		t.Run(tr.name, func(t *testing.T) { test(t, tr) })
 	}
 }
+
+// forEachWire is forEachTransport for tests whose HiveServer2 is a tape: it has TLS as well.
+func forEachWire(t *testing.T, test func(t *testing.T, tr transport)) {
+	t.Helper()
+	forEachTransport(t, test)
+	for _, tr := range transports() {
+		tr.secure = true
+		t.Run(tr.name+" in TLS", func(t *testing.T) { test(t, tr) })
+	}
+}
+
+// proxy is a proxy for the transport.
+func (tr transport) proxy(t *testing.T, upstream string, cfg intercept.Config) *proxied {
+	t.Helper()
+	if tr.secure {
+		cfg.ClientTLS = certificate()
+		cfg.ServerTLS = func(string) *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
+	}
+	p := newProxy(t, upstream, cfg)
+	p.secure = tr.secure
+	return p
+}
+
+// certificate is a TLS server's, signed by itself.
+var certificate = sync.OnceValue(func() *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	cert := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+})
 
 func dialBinary(t *testing.T, addr, user string) *hs2test.Client {
 	t.Helper()

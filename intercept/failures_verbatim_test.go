@@ -63,10 +63,10 @@ func TestFailureUnknownVersionsCallsFields(t *testing.T) {
 		"unknown field of a result":   {fetchCall(6), append(bytes.TrimSuffix(fetchReply(6, "x"), []byte{0}), stop(unknownFields())...)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEachTransport(t, func(t *testing.T, tr transport) {
+			forEachWire(t, func(t *testing.T, tr transport) {
 				hive := newTape(t)
-				p := newProxy(t, hive.addr, intercept.Config{})
-				client, server := hive.connect(t, p.addr)
+				p := tr.proxy(t, hive.addr, intercept.Config{})
+				client, server := hive.connect(t, p)
 				pass(t, client, server, append(slices.Clone(tr.login), tr.call(tt.call), tr.reply(tt.reply),
 					tr.call(openCall(90)), tr.reply(openReply(90)))...)
 				end(t, client, server)
@@ -95,11 +95,14 @@ func TestFailureUnknownMessages(t *testing.T) {
 		"JSON":                {[]byte(`[1,"FetchResults",1,1,{}]`), []byte(`[1,"FetchResults",2,1,{}]`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEachTransport(t, func(t *testing.T, tr transport) {
+			forEachWire(t, func(t *testing.T, tr transport) {
 				hive := newTape(t)
-				p := newProxy(t, hive.addr, intercept.Config{})
-				client, server := hive.connect(t, p.addr)
+				p := tr.proxy(t, hive.addr, intercept.Config{})
+				client, server := hive.connect(t, p)
 				lines := slices.Clone(tr.login)
+				if tr.secure && len(lines)+len(tt.call) == 0 {
+					t.Skip("within TLS the proxy connects with the client's first words")
+				}
 				if len(tt.call) > 0 {
 					lines = append(lines, tr.call(tt.call))
 				}
