@@ -6,14 +6,12 @@ import "strings"
 // rest without comments; false for HiveQL. The rule is ExecuteStatementOperation's and HiveCommand.find's: comments
 // by lines are removed, the first word decides, ROLE or FROM or AUTOCOMMIT as the second makes it HiveQL after all.
 func command(sql string) (name, args string, ok bool) {
-	name, _ = cutWord(skipLines(sql))
-	if !isCommand(lowerASCII(name)) {
+	if !isCommand(firstWord(skipLines(sql))) {
 		return "", "", false
 	}
 	name, args = cutWord(strings.Trim(stripComments(sql), javaBlanks))
 	name = lowerASCII(name)
-	second, _ := cutWord(args)
-	switch lowerASCII(second) {
+	switch lowerASCII(firstWord(args)) {
 	case "role", "from":
 		return "", "", false
 	case "autocommit":
@@ -24,13 +22,26 @@ func command(sql string) (name, args string, ok bool) {
 	return name, args, true
 }
 
-// isCommand reports whether word names a command of HiveCommand that is not for Hive's own tests alone.
+// isCommand reports whether word names, in either case, a command of HiveCommand that is not for Hive's own tests alone.
 func isCommand(word string) bool {
-	switch word {
-	case "set", "reset", "dfs", "add", "list", "reload", "delete", "compile", "llap":
-		return true
+	for _, name := range commandNames {
+		if equalASCII(name, word) {
+			return true
+		}
 	}
 	return false
+}
+
+var commandNames = [...]string{"set", "reset", "dfs", "add", "list", "reload", "delete", "compile", "llap"}
+
+// firstWord is cutWord's word.
+func firstWord(s string) string {
+	for i := range len(s) {
+		if isBlank(s[i]) {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // javaBlanks are the bytes Java's String.trim takes for blank, as far as texts hold them.
@@ -38,11 +49,8 @@ const javaBlanks = " \t\n\v\f\r\x00"
 
 // cutWord cuts s behind its first word; the rest begins with the next.
 func cutWord(s string) (word, rest string) {
-	n := strings.IndexAny(s, " \t\n\v\f\r")
-	if n < 0 {
-		return s, ""
-	}
-	return s[:n], strings.Trim(s[n:], javaBlanks)
+	word = firstWord(s)
+	return word, strings.Trim(s[len(word):], javaBlanks)
 }
 
 // skipLines cuts blanks and comment lines off the beginning: lines that begin with -- or #.

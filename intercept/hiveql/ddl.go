@@ -48,7 +48,7 @@ func createdFromQuery(l *lexer, info *Info) {
 // beginsQuery reports whether a query stands at the position.
 func (l *lexer) beginsQuery() bool {
 	t := l.peek()
-	return l.op(t, "(") || t.kind == tokWord && beginsQuery(shortWord(l.text(t)))
+	return l.op(t, "(") || t.kw.has(isQuery)
 }
 
 // rest is the text from the next token to the last, trailing semicolons and comments left out.

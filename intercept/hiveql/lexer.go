@@ -11,24 +11,64 @@ const maxCharset = 64
 // lexer cuts a statement into tokens. It is a value: a copy is a bookmark to come back to.
 type lexer struct {
 	src string
-	pos int
+	pos int // where the next token is looked for; the number of the next one when they were read ahead
+	// ahead are all the tokens of src, the last a tokEOF, when they were read ahead; else nil.
+	ahead []token
 }
 
 // next returns the token at the position and moves behind it. At the end it returns tokEOF for ever.
 func (l *lexer) next() token {
-	l.skipBlank()
-	start := l.pos
-	if start >= len(l.src) {
-		return token{tokEOF, start, start}
+	if l.ahead != nil {
+		t := l.ahead[l.pos]
+		if t.kind != tokEOF {
+			l.pos++
+		}
+		return t
 	}
-	kind := l.scan(l.src[start])
-	return token{kind, start, l.pos}
+	return l.read()
 }
 
 // peek returns the token at the position without moving.
 func (l *lexer) peek() token {
-	ahead := *l
-	return ahead.next()
+	if l.ahead != nil {
+		return l.ahead[l.pos]
+	}
+	before := l.pos
+	t := l.read()
+	l.pos = before
+	return t
+}
+
+// readAll appends the tokens of src, tokEOF included.
+func readAll(src string, tokens []token) []token {
+	l := lexer{src: src}
+	for {
+		t := l.read()
+		tokens = append(tokens, t)
+		if t.kind == tokEOF {
+			return tokens
+		}
+	}
+}
+
+// read is next where nothing was read ahead.
+func (l *lexer) read() token {
+	l.skipBlank()
+	start := l.pos
+	if start >= len(l.src) {
+		return token{kind: tokEOF, start: start, end: start}
+	}
+	t := token{start: start}
+	if c := l.src[start]; isLetter(c) {
+		t.kind = l.word()
+	} else {
+		t.kind = l.scan(c)
+	}
+	t.end = l.pos
+	if t.kind == tokWord {
+		t.kw = keywordOf(l.src[start:t.end])
+	}
+	return t
 }
 
 // scan moves behind the token that begins with byte c and returns its kind.
@@ -36,8 +76,6 @@ func (l *lexer) scan(c byte) tokenKind {
 	switch {
 	case isDigit(c):
 		return l.number()
-	case isLetter(c):
-		return l.word()
 	case c == '_':
 		return l.underscore()
 	case c == '\'' || c == '"':
@@ -79,6 +117,8 @@ func operatorLength(s string) int {
 func (l *lexer) skipBlank() {
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; {
+		case c > '/':
+			return
 		case isBlank(c):
 			l.pos++
 		case c == '-' && strings.HasPrefix(l.src[l.pos:], "--"):
@@ -190,11 +230,14 @@ func (l *lexer) word() tokenKind {
 func wordLength(s string) int {
 	n := 0
 	for n < len(s) {
-		if isWordByte(s[n]) {
+		if wordBytes[s[n]] {
 			n++
 			continue
 		}
-		v := variableLength(s[n:])
+		v := 0
+		if s[n] == '$' {
+			v = variableLength(s[n:])
+		}
 		if v == 0 {
 			break
 		}
@@ -203,12 +246,19 @@ func wordLength(s string) int {
 	return n
 }
 
+var wordBytes = func() (is [256]bool) {
+	for c := range is {
+		is[c] = isWordByte(byte(c))
+	}
+	return is
+}()
+
 // underscore moves behind a character set name when a literal follows, else behind a word: names that begin with an
 // underscore are not identifiers to Hive, but are better kept whole.
 func (l *lexer) underscore() tokenKind {
 	rest := l.src[l.pos:]
 	n := 1 + span(rest[1:min(len(rest), maxCharset)], isCharsetByte)
-	after := lexer{l.src, l.pos + n}
+	after := lexer{src: l.src, pos: l.pos + n}
 	after.skipBlank()
 	if rest = rest[after.pos-l.pos:]; n > 1 && rest != "" {
 		if rest[0] == '\'' || rest[0] == '"' || strings.HasPrefix(rest, "0x") || strings.HasPrefix(rest, "0X") {

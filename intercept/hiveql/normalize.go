@@ -1,55 +1,51 @@
 package hiveql
 
 import (
-	"bufio"
 	"crypto/sha256"
-	"encoding/hex"
-	"hash"
 	"strings"
 	"sync"
 )
 
-// MaxNormalized bounds Info.Normalized, in bytes; a longer text ends in "…". The fingerprint covers all of it.
-const MaxNormalized = 256 << 10
-
 // normalizer writes the normalized text and its hash.
-//
-// The hash is SHA-256, cut to 64 bits: clients choose the texts, and with FNV they could compute a second text with the
-// fingerprint of somebody else's query, whose plan and findings it would then replace.
 type normalizer struct {
 	lexer
-	out  strings.Builder
-	full bool
-	*hasher
+	output
+	tokens []token // room for those read ahead
 
-	last       class  // what was written last
-	lastWord   string // the word, when last is one
-	semicolons int    // seen and not yet written: those at the end are dropped
-	depth      int    // open parentheses
-	call       int    // the depth of the arguments of EXTRACT or TRIM, whose FROM has no table; 0 outside
+	last       class   // what was written last
+	lastWord   keyword // the word, when last is one
+	semicolons int     // seen and not yet written: those at the end are dropped
+	depth      int     // open parentheses
+	call       int     // the depth of the arguments of EXTRACT or TRIM, whose FROM has no table; 0 outside
 }
 
-// hasher sums what is written to hash, in pieces of its buffer.
-type hasher struct {
-	sum  hash.Hash
-	hash *bufio.Writer
-}
+var normalizers = sync.Pool{New: func() any { return &normalizer{output: output{sum: sha256.New()}} }}
 
-var hashers = sync.Pool{New: func() any {
-	sum := sha256.New()
-	return &hasher{sum, bufio.NewWriterSize(sum, 1024)}
-}}
+const (
+	// maxAhead bounds the texts that are read ahead, in bytes: tokens take more room than what they are cut from.
+	maxAhead = 64 << 10
+	// keptTokens and keptText bound the room that goes back to the pool.
+	keptTokens = 4096
+	keptText   = 64 << 10
+)
 
-// newNormalizer needs its result taken, once, which gives the hasher back.
+// newNormalizer needs its result taken, once, which gives it back.
 func newNormalizer(sql string) *normalizer {
-	n := &normalizer{lexer: lexer{src: sql}, hasher: hashers.Get().(*hasher)}
-	n.out.Grow(min(len(sql), 2048)) // most texts; lists of literals shrink
+	n := normalizers.Get().(*normalizer)
+	n.src = sql
 	return n
 }
 
-// normalize returns the normalized text of sql and its fingerprint.
-func normalize(sql string) (text, fingerprint string) {
-	n := newNormalizer(sql)
+// readAhead cuts the text into its tokens once for all who read it.
+func (n *normalizer) readAhead() {
+	if len(n.src) <= maxAhead {
+		n.tokens = readAll(n.src, n.tokens[:0])
+		n.ahead = n.tokens
+	}
+}
+
+// normalize returns the normalized text and its fingerprint.
+func (n *normalizer) normalize() (normalized, fingerprint string) {
 	for {
 		t := n.next()
 		if t.kind == tokEOF {
@@ -59,22 +55,22 @@ func normalize(sql string) (text, fingerprint string) {
 	}
 }
 
-func (n *normalizer) result() (text, fingerprint string) {
-	_ = n.hash.Flush() // a hash takes every write
-	var sum [sha256.Size]byte
-	fingerprint = hex.EncodeToString(n.sum.Sum(sum[:0])[:8])
-	n.sum.Reset()
-	n.hash.Reset(n.sum)
-	hashers.Put(n.hasher)
-	n.hasher = nil
-	return n.out.String(), fingerprint
+func (n *normalizer) result() (normalized, fingerprint string) {
+	normalized, fingerprint = n.output.result()
+	kept := normalizer{output: n.output, tokens: n.tokens}
+	if cap(kept.tokens) > keptTokens {
+		kept.tokens = nil
+	}
+	*n = kept
+	normalizers.Put(n)
+	return normalized, fingerprint
 }
 
 // token writes one token, or several that make one piece.
 func (n *normalizer) token(t token) {
 	switch t.kind {
 	case tokWord:
-		n.word(n.text(t))
+		n.word(t)
 	case tokQuoted:
 		n.quoted(n.text(t))
 	case tokNumber:
@@ -99,18 +95,18 @@ func (n *normalizer) token(t token) {
 }
 
 // word writes a keyword or identifier and, behind IN and VALUES, the list of literals as one (?).
-func (n *normalizer) word(s string) {
-	if variableIn(s) {
-		n.piece(clsName, valid(s))
+func (n *normalizer) word(t token) {
+	if t.kw == noKeyword {
+		n.name(n.text(t))
 		return
 	}
-	s = lowerASCII(s)
 	c := clsName
-	if isIn(reserved, s) {
+	if t.kw.has(isReserved) {
 		c = clsWord
 	}
+	s := t.kw.text()
 	n.piece(c, s)
-	n.lastWord = s
+	n.lastWord = t.kw
 	switch s {
 	case "in":
 		if n.literals() {
@@ -134,10 +130,20 @@ func (n *normalizer) word(s string) {
 	}
 }
 
+// name writes an identifier.
+func (n *normalizer) name(s string) {
+	if variableIn(s) {
+		n.piece(clsName, valid(s))
+		return
+	}
+	n.space(clsName)
+	n.addLower(s)
+}
+
 // quoted writes a backticked identifier: without backticks where Hive reads it the same without.
 func (n *normalizer) quoted(s string) {
-	if name := s[1 : len(s)-1]; name != "" && isLetter(name[0]) && span(name, isWordByte) == len(name) && !isIn(reserved, name) {
-		n.piece(clsName, lowerASCII(name))
+	if name := s[1 : len(s)-1]; name != "" && isLetter(name[0]) && span(name, isWordByte) == len(name) && !keywordOf(name).has(isReserved) {
+		n.name(name)
 		return
 	}
 	n.quotedName(s)
@@ -146,14 +152,12 @@ func (n *normalizer) quoted(s string) {
 // quotedName writes a name with its quotes as it is; Hive's names have no case, quoted or not, so the hash has none.
 func (n *normalizer) quotedName(s string) {
 	n.space(clsName)
-	s = valid(s)
-	n.show(s)
-	_, _ = n.hash.WriteString(strings.ToLower(s))
+	n.addCaseless(valid(s))
 }
 
 // namePlace reports whether what was just read can be nothing but a name.
 func (n *normalizer) namePlace() bool {
-	switch n.lastWord {
+	switch n.lastWord.text() {
 	case "from":
 		return n.call == 0 || n.call != n.depth
 	case "join", "into", "table", "update":
@@ -180,7 +184,7 @@ func (n *normalizer) operator(s string) {
 	switch s {
 	case "(":
 		n.depth++
-		if isFromCall(n.lastWord) {
+		if n.lastWord.has(isFromCall) {
 			n.call = n.depth
 		}
 	case ")":
@@ -198,7 +202,7 @@ func (n *normalizer) unary() bool {
 	case clsStart, clsOpen, clsComma, clsOp:
 		return true
 	case clsWord:
-		switch n.lastWord {
+		switch n.lastWord.text() {
 		case "end", "true", "false", "null", "current_date", "current_timestamp", "user", "unknown":
 			return false
 		}
@@ -216,7 +220,8 @@ func (n *normalizer) hint(s string) {
 	for t := inner.next(); t.kind != tokEOF; t = inner.next() {
 		switch t.kind {
 		case tokWord:
-			n.piece(clsName, lowerASCII(inner.text(t)))
+			n.space(clsName)
+			n.addLower(inner.text(t))
 		case tokString, tokBad:
 			n.piece(clsLit, "?")
 		case tokHint:

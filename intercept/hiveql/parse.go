@@ -5,23 +5,25 @@ func Parse(sql string) Info {
 	if name, args, ok := command(sql); ok {
 		return parseCommand(name, args)
 	}
-	l := lexer{src: sql}
+	n := newNormalizer(sql)
+	n.readAhead()
+	l := n.lexer
 	var info Info
 	classify(&l, &info)
-	info.Normalized, info.Fingerprint = normalize(sql)
+	info.Normalized, info.Fingerprint = n.normalize()
 	return info
 }
 
 // classify fills kind, writes and what belongs to the kind from the first keyword on. Every branch reads the text at
 // most a fixed number of times.
 func classify(l *lexer, info *Info) {
-	word := l.firstKeyword()
-	if word == "insert" || beginsQuery(word) {
+	first := l.firstKeyword()
+	if first.has(isQuery) || first.text() == "insert" {
 		classifyQuery(l, info)
 		return
 	}
-	info.Kind = kindOfFirst(word)
-	switch word {
+	info.Kind = kindOfFirst(first)
+	switch word := first.text(); word {
 	case "merge", "update", "delete":
 		l.next()
 		classifyRowChange(l, info, word)

@@ -9,34 +9,31 @@ func Peek(sql string) Info {
 		return info
 	}
 	l := lexer{src: sql}
-	word := l.firstKeyword()
-	info := Info{Kind: kindOfFirst(word)}
-	if word == "use" {
+	first := l.firstKeyword()
+	info := Info{Kind: kindOfFirst(first)}
+	if first.text() == "use" {
 		readUse(&l, &info)
 	}
 	return info
 }
 
-// firstKeyword is the keyword a statement begins with, in lower case, hints and opening parentheses aside; empty without one.
-// The lexer then stands before it.
-func (l *lexer) firstKeyword() string {
+// firstKeyword is the keyword a statement begins with, hints and opening parentheses aside; noKeyword without one. The lexer
+// then stands before it.
+func (l *lexer) firstKeyword() keyword {
 	first := l.peek()
 	for first.kind == tokHint || l.op(first, "(") {
 		l.next()
 		first = l.peek()
 	}
-	if first.kind != tokWord {
-		return ""
-	}
-	return shortWord(l.text(first))
+	return first.kw
 }
 
 // kindOfFirst is the kind of a statement that begins with the keyword, as far as that tells.
-func kindOfFirst(word string) Kind {
-	if beginsQuery(word) {
+func kindOfFirst(first keyword) Kind {
+	if first.has(isQuery) {
 		return KindSelect
 	}
-	switch word {
+	switch first.text() {
 	case "insert":
 		return KindInsert
 	case "merge":

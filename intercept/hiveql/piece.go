@@ -37,22 +37,18 @@ func operatorClass(s string) class {
 // piece writes s behind the space it needs.
 func (n *normalizer) piece(c class, s string) {
 	n.space(c)
-	n.show(s)
-	_, _ = n.hash.WriteString(s)
+	n.add(s)
 }
 
 // raw writes s as it is.
 func (n *normalizer) raw(s string) {
-	s = valid(s)
-	n.show(s)
-	_, _ = n.hash.WriteString(s)
+	n.add(valid(s))
 }
 
 // space writes pending semicolons and the space between what was written last and a piece of class c, then makes c the last.
 func (n *normalizer) space(c class) {
 	for ; n.semicolons > 0; n.semicolons-- {
-		n.show(";")
-		_ = n.hash.WriteByte(';')
+		n.add(";")
 		n.last = clsOp
 	}
 	none := false
@@ -61,25 +57,12 @@ func (n *normalizer) space(c class) {
 		c == clsClose, c == clsComma, c == clsDot:
 		none = true
 	case c == clsOpen:
-		none = n.last == clsName || n.last == clsClose || n.last == clsWord && isIn(callable, n.lastWord)
+		none = n.last == clsName || n.last == clsClose || n.last == clsWord && n.lastWord.has(isCallable)
 	}
 	if !none {
-		n.show(" ")
-		_ = n.hash.WriteByte(' ')
+		n.add(" ")
 	}
-	n.last, n.lastWord = c, ""
-}
-
-// show appends s to the text while there is room.
-func (n *normalizer) show(s string) {
-	switch {
-	case n.full:
-	case n.out.Len()+len(s) > MaxNormalized-len("…"):
-		n.full = true
-		n.out.WriteString("…")
-	default:
-		n.out.WriteString(s)
-	}
+	n.last, n.lastWord = c, noKeyword
 }
 
 // valid is s as Postgres can hold it: valid UTF-8 without NUL.

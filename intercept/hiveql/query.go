@@ -43,7 +43,7 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 			switch {
 			case source:
 				next = inFrom
-			case before.kind == tokWord && isFromCall(shortWord(l.text(before))):
+			case before.kw.has(isFromCall):
 				next = inCall
 			}
 			levels = append(levels, next)
@@ -55,7 +55,7 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 		case l.op(t, ","):
 			source = *here&inFrom != 0
 		case t.kind == tokWord:
-			switch word := shortWord(l.text(t)); {
+			switch word := t.kw.text(); {
 			case word == "from" && *here&inCall == 0, word == "join":
 				*here |= inFrom
 				source = true
@@ -65,9 +65,9 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 				*here &^= inFrom
 				source = false
 			case source:
-				reads = reads || !beginsQuery(word)
+				reads = reads || !t.kw.has(isQuery)
 				source = false
-			case endsFrom(word):
+			case t.kw.has(isClause):
 				*here &^= inFrom
 			}
 		case t.kind == tokHint:
@@ -77,36 +77,6 @@ func scanQuery(l *lexer, info *Info) (inserts int, reads bool) {
 		}
 		before = t
 	}
-}
-
-// beginsQuery reports whether a query, not a table's name, begins with the keyword.
-func beginsQuery(word string) bool {
-	switch word {
-	case "select", "with", "from", "values", "map", "reduce":
-		return true
-	}
-	return false
-}
-
-// endsFrom reports whether the keyword begins a clause behind FROM, or another query.
-func endsFrom(word string) bool {
-	switch word {
-	case "select", "values", "where", "group", "order", "sort", "cluster", "distribute", "having",
-		"window", "qualify", "limit", "union", "intersect", "except", "minus":
-		return true
-	}
-	return false
-}
-
-// isFromCall reports whether the function's arguments are separated by FROM.
-func isFromCall(function string) bool { return function == "extract" || function == "trim" }
-
-// shortWord is the word in lower case, or empty when it is too long for a keyword.
-func shortWord(s string) string {
-	if len(s) > maxKeyword {
-		return ""
-	}
-	return lowerASCII(s)
 }
 
 // readInsert reads the destination behind INSERT; a directory is no write of a table.

@@ -19,8 +19,10 @@ const (
 )
 
 // token is a piece of the text; start and end are byte offsets. Comments and white space are not tokens.
+// kw is the keyword that a word is.
 type token struct {
 	kind       tokenKind
+	kw         keyword
 	start, end int
 }
 
