@@ -77,7 +77,12 @@ func (l *loop) begin(c *loopConn, fd int) {
 	c.client = loopEnd{conn: c, fd: fd, stream: c.wire.Stream(thrift.Client), writable: true, clock: newClock(&c.relay)}
 	c.upstream = loopEnd{conn: c, fd: -1, stream: c.wire.Stream(thrift.HiveServer2), writable: true, clock: newClock(&c.relay)}
 	c.proxied = l.server.proxied(c.peer)
-	if !c.carry(c) || !l.register(&c.client, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLET) {
+	if err := l.register(&c.client, unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLET); err != nil {
+		c.note(&failure{thrift.Client, phaseConnect, err})
+		c.finish()
+		return
+	}
+	if !c.carry(c) {
 		c.finish()
 		return
 	}
@@ -91,7 +96,7 @@ func (l *loop) begin(c *loopConn, fd int) {
 }
 
 // register has the system tell of changes of an end; edge-triggered, which costs one call for a connection's whole life.
-func (l *loop) register(e *loopEnd, events uint32) bool {
+func (l *loop) register(e *loopEnd, events uint32) error {
 	l.last++
 	if l.last <= 0 {
 		l.last = 1
@@ -101,11 +106,7 @@ func (l *loop) register(e *loopEnd, events uint32) bool {
 		l.ends = append(l.ends, make([]*loopEnd, max(64, len(l.ends)))...)
 	}
 	l.ends[e.fd] = e
-	if err := l.add(e.fd, events, e.generation); err != nil {
-		e.conn.note(&failure{e.side(), phaseConnect, os.NewSyscallError("epoll_ctl", err)})
-		return false
-	}
-	return true
+	return os.NewSyscallError("epoll_ctl", l.add(e.fd, events, e.generation))
 }
 
 // forget closes an end's descriptor, or leaves it to another.

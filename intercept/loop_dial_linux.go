@@ -89,6 +89,7 @@ func (c *loopConn) connect(to netip.AddrPort) error {
 		return os.NewSyscallError("socket", err)
 	}
 	c.upstream.fd = fd
+	c.upstream.readable, c.upstream.writable, c.upstream.hungUp = false, false, false // what an address before has left
 	if err := tune(fd, c.loop.server.cfg.probes()); err != nil {
 		c.loop.forget(&c.upstream, true)
 		return err
@@ -97,9 +98,9 @@ func (c *loopConn) connect(to netip.AddrPort) error {
 		c.loop.forget(&c.upstream, true)
 		return dialError(to, err)
 	}
-	if !c.loop.register(&c.upstream, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET) {
+	if err := c.loop.register(&c.upstream, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET); err != nil {
 		c.loop.forget(&c.upstream, true)
-		return errNoServer
+		return err
 	}
 	c.upstream.asksWrite = true
 	return nil

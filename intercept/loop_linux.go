@@ -21,6 +21,9 @@ import (
 type loops struct {
 	mu  sync.Mutex
 	all atomic.Pointer[[]*loop]
+
+	// readMost bounds what one read brings, in bytes, so that tests cut messages anywhere; 0: what a buffer holds.
+	readMost int
 }
 
 // loop is one of them.
@@ -46,6 +49,7 @@ type loop struct {
 
 	mu     sync.Mutex
 	posted []func()
+	freed  bool // wake is closed, and its number may be another file's
 }
 
 // door is a listening socket, of which every loop has one: the system wakes one loop for each client.
@@ -119,13 +123,15 @@ func (l *loop) add(fd int, events uint32, generation int32) error {
 	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd), Pad: generation}) //nolint:gosec // a descriptor
 }
 
-// post has the loop call f soon.
+// post has the loop call f soon. Once the loop has ended there is nothing left that f could be about: a name that was being looked
+// up for a connection since cut, a rest of a door since shut.
 func (l *loop) post(f func()) {
 	l.mu.Lock()
-	first := len(l.posted) == 0
-	l.posted = append(l.posted, f)
-	l.mu.Unlock()
-	if first {
+	defer l.mu.Unlock()
+	if l.freed {
+		return
+	}
+	if l.posted = append(l.posted, f); len(l.posted) == 1 {
 		_, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
 }
@@ -147,6 +153,9 @@ func (l *loop) run() {
 }
 
 func (l *loop) free() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.freed = true
 	for _, p := range l.pipes {
 		p.close()
 	}

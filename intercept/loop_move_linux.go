@@ -22,6 +22,9 @@ const buffersKept = 64
 func (e *loopEnd) held() bool    { return e.end > e.start }
 func (e *loopEnd) bytes() []byte { return e.buffer[e.start:e.end] }
 
+// loaded reports whether bytes from here are still to reach the other end.
+func (e *loopEnd) loaded() bool { return e.held() || e.pipe != nil && e.pipe.held > 0 }
+
 // take drops the first n bytes of the buffer, and the buffer with the last.
 func (e *loopEnd) take(n int) {
 	e.start += n
@@ -99,6 +102,9 @@ func (e *loopEnd) fill() bool {
 		}
 	}
 	room := e.buffer[e.end:]
+	if most := l.server.loops.readMost; most > 0 {
+		room = room[:min(len(room), most)]
+	}
 	n, err := unix.Read(e.fd, room)
 	switch {
 	case n > 0:
@@ -140,6 +146,7 @@ func (e *loopEnd) shown() bool {
 	}
 	e.refused = refused
 	e.coming = spliceable(coming)
+	clear(e.buffer[e.start+n : e.end]) // what follows a refused length
 	if e.end = e.start + n; n == 0 {
 		e.take(0)
 	}
@@ -199,7 +206,10 @@ func (e *loopEnd) moved() {
 func (e *loopEnd) ended(err error) {
 	c, to := e.conn, e.other()
 	if c.stage != stageRelaying {
-		c.fail(&failure{e.side(), phaseLogin, err})
+		if e.held() { // else it was a look whether we are there
+			c.note(&failure{e.side(), phaseLogin, err})
+		}
+		c.finish()
 		return
 	}
 	if !errors.Is(err, io.EOF) {
@@ -248,10 +258,10 @@ func (e *loopEnd) unwritable(err error) {
 	c.loop.halfOpen.add(c)
 }
 
-// boundUpstream bounds what follows the client's end: nothing while a reply is awaited or on its way, and nothing on a blind
-// connection. It may be called again with every reply.
+// boundUpstream bounds what follows the client's end: nothing while a reply is awaited or on its way, to a slow reader too, and
+// nothing on a blind connection. It may be called again with every reply.
 func (c *loopConn) boundUpstream() {
-	if c.idle() {
+	if c.idle() && !c.upstream.loaded() {
 		c.loop.halfOpen.add(c)
 	}
 }

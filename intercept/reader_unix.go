@@ -47,6 +47,25 @@ func (r *waitingReader) read() ([]byte, error) {
 	return r.buffer[:r.n], nil
 }
 
+// ended reports whether nothing more will come from a connection, without waiting and without taking what is there.
+func ended(conn net.Conn) (is bool) {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return true // closed
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		is = n <= 0 && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
+		return true
+	})
+	return is || err != nil
+}
+
 // attempt reads without waiting; false when nothing is there yet.
 func (r *waitingReader) attempt(fd uintptr) bool {
 	r.buffer = buffers.Get().(*[bufferSize]byte)

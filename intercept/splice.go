@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"time"
 )
 
 // Bounds of what is handed to the kernel at a time, in bytes: below the first, copying is cheaper than the pipe it takes; the
@@ -26,11 +25,13 @@ func spliceable(coming int64) int64 {
 	return min(coming, spliceMost)
 }
 
+// spliceable leaves the last byte to be read: a message that ended within a splice would have ended for its receiver, who may close
+// at once, before it has for the observation.
 func (p *pump) spliceable(coming int64) int64 {
 	if p.toTCP == nil {
 		return 0
 	}
-	return spliceable(coming)
+	return min(spliceable(coming), max(coming-1, 0))
 }
 
 // splice moves n bytes that nobody looks at, by splice(2) where the system has it (net.TCPConn.ReadFrom). It reports whether
@@ -51,13 +52,11 @@ func (p *pump) splice(n int64) bool {
 		p.unwritable(err)
 	default:
 		// The error does not tell the socket it came from; the one that is read from does, if it was that.
-		_ = p.from.SetReadDeadline(time.Now())
-		if _, readErr := p.reader.read(); readErr != nil && !errors.Is(readErr, os.ErrDeadlineExceeded) {
-			p.ended(readErr)
-			return false
+		if ended(p.from) {
+			p.ended(err)
+		} else {
+			p.unwritable(err)
 		}
-		p.reader.release()
-		p.unwritable(err)
 	}
 	return false
 }
