@@ -14,6 +14,8 @@ type Conn struct {
 	calls  pending[waiting]
 	http   *exchanges // nil until the client speaks HTTP
 
+	byRequest bool // RequestByRequest was called
+
 	login    Login
 	told     bool // the observer knows login
 	loggedIn bool // HiveServer2 sent COMPLETE

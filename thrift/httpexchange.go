@@ -7,6 +7,7 @@ type exchange struct {
 	waiting
 	called   bool
 	bodiless bool // a HEAD request
+	closing  bool // the client wants the connection closed
 }
 
 // exchanges are those of a connection. HTTP answers in order.
@@ -16,6 +17,8 @@ type exchanges struct {
 	open     bool              // the last request has not ended
 	// early is the status of a response that began before the open request told its call; 0 otherwise.
 	early int
+	// answer is what the latest response's head said.
+	answer Answer
 }
 
 func (e *exchanges) waiting() int {
@@ -34,7 +37,7 @@ func (s *Stream) beginRequest(head []byte) {
 		return
 	}
 	method := string(r.method)
-	if !e.asked.push(exchange{bodiless: method == http.MethodHead}, c.limits.PendingCalls) {
+	if !e.asked.push(exchange{bodiless: method == http.MethodHead, closing: r.closing}, c.limits.PendingCalls) {
 		c.turnBlind(BlindPipeline)
 		return
 	}
@@ -53,9 +56,17 @@ func (s *Stream) beginRequest(head []byte) {
 // with a control character or an x, a chunk with a digit or one of the letters up to F.
 func (s *Stream) newRequest(b byte) bool {
 	s.http.unsure = false
+	if !beginsRequest(b) {
+		return false
+	}
+	s.endHTTP()
+	return true
+}
+
+// beginsRequest reports whether b is the first letter of a request, where a message, a chunk or compressed bytes might begin, too.
+func beginsRequest(b byte) bool {
 	switch b {
 	case 'G', 'H', 'O', 'P', 'T':
-		s.endHTTP()
 		return true
 	default:
 		return false
@@ -81,6 +92,10 @@ func (s *Stream) beginResponse(head []byte) {
 	toOpen := e.open && e.asked.size == 1
 	e.answered = e.asked.pop()
 	s.http.status = r.status
+	e.answer = Answer{Status: r.status, Closing: r.closing || e.answered.closing}
+	if c.byRequest && r.cookie != nil {
+		e.answer.CookieHash = cookieHash(r.cookie)
+	}
 	c.judgeLogin(&r)
 	if toOpen && !e.answered.called {
 		e.early = r.status

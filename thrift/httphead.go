@@ -52,6 +52,7 @@ type framing struct {
 	length  int64 // Content-Length, -1 without one
 	chunked bool
 	coding  coding
+	closing bool // the connection ends with this exchange
 }
 
 // requestHead is what is read of a request's head; its slices lie within the head.
@@ -88,6 +89,7 @@ func parseRequest(head []byte) (r requestHead, why BlindReason) {
 	case string(version) != "HTTP/1.1" && string(version) != "HTTP/1.0":
 		return r, BlindMalformed
 	}
+	r.closing = string(version) == "HTTP/1.0"
 	why = eachField(rest, func(name, value []byte) BlindReason {
 		switch string(name) {
 		case "expect":
@@ -123,6 +125,7 @@ func parseResponse(head []byte) (r responseHead, why BlindReason) {
 		return r, BlindMalformed
 	}
 	r.status = int(status)
+	r.closing = string(version) == "HTTP/1.0"
 	why = eachField(rest, func(name, value []byte) BlindReason {
 		switch string(name) {
 		case "content-type":
@@ -143,7 +146,7 @@ func parseResponse(head []byte) (r responseHead, why BlindReason) {
 	return r, why
 }
 
-// field notes a header that frames the body. What two readers could take in two ways is malformed here.
+// field notes a header that frames the body, or says what follows it. What two readers could take in two ways is malformed here.
 func (f *framing) field(name, value []byte) BlindReason {
 	switch string(name) {
 	case "content-length":
@@ -160,6 +163,16 @@ func (f *framing) field(name, value []byte) BlindReason {
 			return BlindHTTP
 		}
 		f.chunked = true
+	case "connection":
+		for option := range bytes.SplitSeq(value, []byte{','}) {
+			option = bytes.TrimSpace(option)
+			switch {
+			case bytes.EqualFold(option, []byte("close")):
+				f.closing = true
+			case bytes.EqualFold(option, []byte("keep-alive")):
+				f.closing = false
+			}
+		}
 	case "content-encoding":
 		switch {
 		case len(value) == 0 || bytes.EqualFold(value, []byte("identity")):

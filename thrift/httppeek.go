@@ -80,7 +80,7 @@ func PeekHTTP(b []byte) (HTTPRequest, PeekState) {
 		r.ContentLength = -1
 	}
 	if h.cookie != nil {
-		r.CookieHash = max(1, maphash.Bytes(cookieSeed, h.cookie))
+		r.CookieHash = cookieHash(h.cookie)
 	}
 	if r.Method != http.MethodPost || h.expect && len(body) == 0 {
 		return r, PeekDone
@@ -94,6 +94,9 @@ func PeekHTTP(b []byte) (HTTPRequest, PeekState) {
 	}
 	return r, PeekDone
 }
+
+// cookieHash is HTTPRequest.CookieHash of a cookie's value.
+func cookieHash(cookie []byte) uint64 { return max(1, maphash.Bytes(cookieSeed, cookie)) }
 
 // bodyOf is what there is of a body's content. whole: no more of it will come.
 func bodyOf(b []byte, f *framing) (body []byte, whole bool) {

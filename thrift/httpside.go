@@ -31,6 +31,7 @@ type httpSide struct {
 	// untouched: no byte of the body has come. unsure: what comes may be the body, or the next request.
 	untouched, unsure bool
 	expect            bool
+	over              bool // the byte fed last was a request's or a response's last
 	left              int64
 	// limit of the copy of a compressed body, in bytes; headOnly: of a body whose message is not watched.
 	limit     int
@@ -57,6 +58,7 @@ func (s *Stream) feedHTTP(p []byte) (n int) {
 		if h.unsure && s.newRequest(p[n]) {
 			continue
 		}
+		h.over = false
 		switch h.at {
 		case inHTTPHead:
 			n += s.feedHead(p[n:])
@@ -83,6 +85,9 @@ func (s *Stream) feedHTTP(p []byte) (n int) {
 			case ended:
 				s.endHTTP()
 			}
+		}
+		if s.paused() {
+			break
 		}
 	}
 	return n
@@ -174,6 +179,7 @@ func (s *Stream) endHTTP() {
 	if s.conn.blind != NotBlind {
 		return
 	}
+	h.over = true
 	if s.side == Client {
 		s.conn.http.open = false
 		return
