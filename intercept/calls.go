@@ -93,6 +93,7 @@ func (w *watcher) Reply(token any, r thrift.Reply) {
 	w.relay.server.counters.calls.replies[outcomeOf(r)][r.Method].Add(1)
 	w.Connection.Reply(token, r)
 	if r.HTTPStatus != 0 {
+		w.route(token, r)
 		w.judged(r.HTTPStatus)
 	}
 }

@@ -50,11 +50,15 @@ func (s *Server) eager(peer netip.AddrPort) bool {
 		return false
 	}
 	list := s.candidates(upstream.Binary)
-	return len(list) == 1 && addressOf(list[0], upstream.HTTP) == addressOf(list[0], upstream.Binary)
+	return len(list) == 1 && addressOf(list[0], upstream.HTTP) == addressOf(list[0], upstream.Binary) && !s.routed()
 }
 
-// routed reports whether the requests of an HTTP connection may go to different servers.
-func (s *Server) routed() bool { return len(s.candidates(upstream.HTTP)) > 1 }
+// routed reports whether the requests of an HTTP connection may go to different servers: there are several, or a session is on one
+// that is not listed any more.
+func (s *Server) routed() bool {
+	list := s.candidates(upstream.HTTP)
+	return len(list) > 1 || len(list) == 1 && s.affinity.beside(list[0].ID)
+}
 
 // candidates are the servers to try. One that is known for a single transport serves all clients: what they speak is theirs to know.
 func (s *Server) candidates(t upstream.Transport) []*upstream.Server {

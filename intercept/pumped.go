@@ -23,6 +23,7 @@ type pumped struct {
 		sync.Mutex
 		client, upstream net.Conn // upstream is nil before it is connected
 		server           *upstream.Server
+		route            *route // in their place where each request has its server
 		closed           bool
 	}
 }
@@ -48,6 +49,10 @@ func (p *pumped) open(first []byte) {
 	o, err := f.open(ctx)
 	if err != nil {
 		p.fail(&failure{thrift.Client, phaseOf(err), err})
+		return
+	}
+	if o == openHTTP && p.relay.server.routed() {
+		p.route(f)
 		return
 	}
 	conn, server, err := p.dial(ctx, o.transport())
@@ -124,6 +129,9 @@ func (p *pumped) close() {
 	_ = p.conns.client.Close()
 	if p.conns.upstream != nil {
 		_ = p.conns.upstream.Close()
+	}
+	if p.conns.route != nil {
+		p.conns.route.closeAll()
 	}
 }
 
