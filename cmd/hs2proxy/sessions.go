@@ -19,7 +19,7 @@ import (
 
 type sessionsCmd struct {
 	configFlags
-	Kill    string        `help:"End the session with this id by cutting the connection that opened it." placeholder:"ID"`
+	Kill    string        `help:"End the session with this id: cut the connection that opened it, or close it by its handle where no connection ends it." placeholder:"ID"`
 	Format  string        `short:"f" enum:"table,json" default:"table" help:"table or json."`
 	Timeout time.Duration `default:"10s" help:"How long the proxy may take to answer."`
 }
@@ -55,7 +55,14 @@ func printKilled(w io.Writer, k admin.Killed, format string) error {
 	if format == "json" {
 		return encode(w, k)
 	}
-	_, err := fmt.Fprintf(w, "session %s killed: connection %d of %s is cut\n", k.Session, k.Connection, k.ClientAddress)
+	var did []string
+	if k.Connection != 0 {
+		did = append(did, fmt.Sprintf("connection %d of %s is cut", k.Connection, k.ClientAddress))
+	}
+	if k.Closed {
+		did = append(did, fmt.Sprintf("HiveServer2 %s has closed it by its handle", k.Server))
+	}
+	_, err := fmt.Fprintf(w, "session %s killed: %s\n", k.Session, strings.Join(did, ", "))
 	if err == nil && len(k.AlsoEnded) > 0 {
 		_, err = fmt.Fprintf(w, "the connection was shared; these sessions ended with it: %s\n", strings.Join(k.AlsoEnded, ", "))
 	}
@@ -78,8 +85,8 @@ func printSessions(w io.Writer, sessions []admin.Session, format string, now tim
 			tw.Style().Size.WidthMax = width
 		}
 	}
-	tw.AppendHeader(table.Row{"session", "user", "client", "database", "open for", "state", "for", "sent", "received", "statement"})
-	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 10, WidthMax: 60, WidthMaxEnforcer: text.Trim}})
+	tw.AppendHeader(table.Row{"session", "user", "client", "auth", "server", "database", "open for", "state", "for", "sent", "received", "statement"})
+	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 12, WidthMax: 60, WidthMaxEnforcer: text.Trim}})
 	for _, s := range sessions {
 		tw.AppendRow(sessionRow(s, now))
 	}
@@ -87,7 +94,8 @@ func printSessions(w io.Writer, sessions []admin.Session, format string, now tim
 	return err
 }
 
-// sessionRow is one line; sent and received are the client's.
+// sessionRow is one line; sent and received are the client's, and not known of a session that has no connection. Auth names the
+// transport too.
 func sessionRow(s admin.Session, now time.Time) table.Row {
 	client := s.ClientAddress
 	if n := len(s.SharedWith); n > 0 {
@@ -108,7 +116,7 @@ func sessionRow(s admin.Session, now time.Time) table.Row {
 	if s.Connection != nil {
 		sent, received = size(s.Connection.BytesFromClient), size(s.Connection.BytesToClient)
 	}
-	return table.Row{s.ID, s.User, client, s.Database, elapsed(now, s.OpenedAt), state, since, sent, received, statement}
+	return table.Row{s.ID, s.User, client, s.Auth, s.Server, s.Database, elapsed(now, s.OpenedAt), state, since, sent, received, statement}
 }
 
 // elapsed is in whole seconds; clocks of two machines may differ.

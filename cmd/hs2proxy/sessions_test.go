@@ -18,11 +18,11 @@ func TestPrintSessions(t *testing.T) {
 	sessions := []admin.Session{
 		{ID: "aaaa", User: "ann", ClientAddress: "10.0.0.7:4711", Database: "sales", OpenedAt: now.Add(time.Second)},
 		{
-			ID: "bbbb", User: "bob", ClientAddress: "10.0.0.8:4711", Database: "default", OpenedAt: now.Add(-90 * time.Minute), Running: 2,
+			ID: "bbbb", Auth: "SASL PLAIN", Server: "hive-b:10000", User: "bob", ClientAddress: "10.0.0.8:4711", Database: "default", OpenedAt: now.Add(-90 * time.Minute), Running: 2,
 			Statement:  &admin.Statement{Kind: "SELECT", State: "RUNNING", Since: now.Add(-61 * time.Second), Text: "select ? from " + strings.Repeat("t", 500)},
 			Connection: &admin.Connection{BytesFromClient: 1023, BytesToClient: 3 << 29}, SharedWith: []string{"aaaa"},
 		},
-		{ID: "cccc", OpenedAt: now, Running: 1, Statement: &admin.Statement{Kind: "SET", State: "RUNNING", Since: now}},
+		{ID: "cccc", User: "zoe", ClientAddress: "10.0.0.9", Auth: "HTTP BASIC", Server: "hive-c:10000", OpenedAt: now, Running: 1, Statement: &admin.Statement{Kind: "SET", State: "RUNNING", Since: now}},
 	}
 	var b strings.Builder
 	if err := printSessions(&b, sessions, "table", now); err != nil {
@@ -39,8 +39,8 @@ func TestPrintSessions(t *testing.T) {
 	}
 	for id, want := range map[string][]string{
 		"aaaa": {"ann", "sales", "idle", " 0s "},
-		"bbbb": {"bob", "(shared with 1)", "1h30m0s", "running (2)", "1m1s", "1023 B", "1.5 GiB", "select ?"},
-		"cccc": {"running", "SET"},
+		"bbbb": {"bob", "SASL PLAIN", "hive-b:10000", "(shared with 1)", "1h30m0s", "running (2)", "1m1s", "1023 B", "1.5 GiB", "select ?"},
+		"cccc": {"zoe", "10.0.0.9", "HTTP BASIC", "hive-c:10000", "running", "SET"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(row(id), w) {
@@ -75,6 +75,20 @@ func TestPrintKilled(t *testing.T) {
 	k.AlsoEnded = []string{"bbbb", "cccc"}
 	if err := printKilled(&b, k, "table"); err != nil || !strings.Contains(b.String(), "shared; these sessions ended with it: bbbb, cccc") {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+	for want, k := range map[string]admin.Killed{
+		"session aaaa killed: connection 7 of 10.0.0.7:4711 is cut\n": {Session: "aaaa", Connection: 7, ClientAddress: "10.0.0.7:4711"},
+		"session aaaa killed: HiveServer2 h:10000 has closed it by its handle\n": {
+			Session: "aaaa", Server: "h:10000", ClientAddress: "10.0.0.9", Closed: true,
+		},
+		"session aaaa killed: connection 7 of 10.0.0.7:4711 is cut, HiveServer2 h:10000 has closed it by its handle\n": {
+			Session: "aaaa", Server: "h:10000", Connection: 7, ClientAddress: "10.0.0.7:4711", Closed: true,
+		},
+	} {
+		var b strings.Builder
+		if err := printKilled(&b, k, "table"); err != nil || b.String() != want {
+			t.Errorf("%q, want %q, %v", b.String(), want, err)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (c *Client) Sessions(ctx context.Context) ([]Session, error) {
 	return out, err
 }
 
-// Kill ends a session by cutting the connection that opened it.
+// Kill ends a session, by cutting the connection that opened it or by its handle.
 func (c *Client) Kill(ctx context.Context, id string) (Killed, error) {
 	var out Killed
 	err := c.do(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/kill", &out)

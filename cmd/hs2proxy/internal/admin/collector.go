@@ -1,11 +1,14 @@
 package admin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/limit"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
@@ -20,8 +23,13 @@ type family struct {
 // reading is the source at one moment.
 type reading struct {
 	Source
-	stats intercept.Stats
+	stats   intercept.Stats
+	servers []upstream.Status
+	limits  limit.Stats
 }
+
+// families are all there are.
+var families = slices.Concat(traffic, upstreams, doors)
 
 // collector reads families from a source.
 type collector struct {
@@ -50,10 +58,14 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	r := &reading{Source: c.source, stats: c.source.Relay.Stats()}
+	r := &reading{Source: c.source, stats: c.source.Relay.Stats(), servers: c.source.Relay.Servers(), limits: c.source.Limits()}
 	for i, f := range families {
 		f.read(r, func(value float64, labels ...string) {
-			ch <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
+			m, err := prometheus.NewConstMetric(c.descs[i], f.kind, value, labels...)
+			if err != nil { // a label that is no UTF-8 costs its own metric, not the process
+				m = prometheus.NewInvalidMetric(c.descs[i], err)
+			}
+			ch <- m
 		})
 	}
 	ch <- latency(c.added, r.stats.Added)
@@ -76,7 +88,7 @@ const (
 )
 
 // one reads a family of a single value.
-func one[N int | int64](value func(r *reading) N) func(*reading, func(float64, ...string)) {
+func one[N int | int64 | uint64](value func(r *reading) N) func(*reading, func(float64, ...string)) {
 	return func(r *reading, emit func(float64, ...string)) { emit(float64(value(r))) }
 }
 
@@ -89,7 +101,8 @@ func bySide(name1, name2 string, values func(r *reading) (int64, int64)) func(*r
 	}
 }
 
-var families = []family{
+// traffic is what passes, and what becomes of it.
+var traffic = []family{
 	{
 		"connections_open", "Client connections open now.", gauge, nil,
 		one(func(r *reading) int64 { return r.stats.Open }),

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
 const (
 	// retryFailure is how long a failed connection to HiveServer2 stands before a health check tries again.
 	retryFailure = 5 * time.Second
-	// believeSuccess is how long a successful one stands while no client is connected. Then a health check costs HiveServer2 one
+	// believeSuccess is how long a successful one stands while no client is connected there. Then a health check costs HiveServer2 one
 	// connection without a login, which older versions log.
 	believeSuccess = 10 * time.Minute
 )
@@ -93,7 +96,8 @@ func (h *health) database() error {
 	return nil
 }
 
-// upstream goes by the relay's own attempts to connect, and connects itself only where the last one says nothing any more.
+// upstream goes by the attempts to connect that the relay and its checks make anyway, and has one made only where the last of them
+// say nothing any more. One server that can be reached is enough.
 func (h *health) upstream(ctx context.Context) error {
 	if err, known := h.known(); known {
 		return err
@@ -110,16 +114,64 @@ func (h *health) upstream(ctx context.Context) error {
 	return h.source.Relay.Probe(ctx)
 }
 
-// known is the outcome of the last attempt to connect, and whether it still says something.
+// known is what the last attempts to connect say together, and whether they still say something.
 func (h *health) known() (outcome error, known bool) {
-	last := h.source.Relay.LastDial()
-	age := h.now().Sub(last.At)
+	var failed []upstream.Status
+	listed, stale := 0, false
+	for _, s := range h.source.Relay.Servers() {
+		if !s.Listed {
+			continue
+		}
+		listed++
+		age := h.now().Sub(s.LastDial.At)
+		switch {
+		case s.LastDial.At.IsZero():
+			stale = true
+		case s.LastDial.Err != nil:
+			failed = append(failed, s)
+			stale = stale || age >= retryFailure
+		case age < believeSuccess || s.Open > 0: // an open connection would have ended with the server, and its client come back
+			return nil, true
+		default:
+			stale = true
+		}
+	}
+	if listed == 0 {
+		return h.noServer(), true
+	}
+	return unreachable(failed), !stale
+}
+
+// maxTold bounds the servers that an answer tells about.
+const maxTold = 5
+
+func unreachable(failed []upstream.Status) error {
+	var told []string
+	for _, s := range failed[:min(len(failed), maxTold)] {
+		told = append(told, fmt.Sprintf("%s: %v", s.ID, s.LastDial.Err))
+	}
+	if more := len(failed) - len(told); more > 0 {
+		told = append(told, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("no HiveServer2 can be reached: %s", strings.Join(told, "; "))
+}
+
+var (
+	errNoServer     = errors.New("no HiveServer2 is known")
+	errNotPublished = fmt.Errorf("%w: none is registered in ZooKeeper (upstream.zookeeper.namespace)", errNoServer)
+)
+
+// noServer is why there is none.
+func (h *health) noServer() error {
+	z, ok := h.source.Discovery()
 	switch {
-	case last.At.IsZero():
-		return nil, false
-	case last.Err != nil:
-		return fmt.Errorf("connect to HiveServer2: %w", last.Err), age < retryFailure
-	default: // an open connection would have ended with the server, and its client come back
-		return nil, age < believeSuccess || h.source.Relay.Stats().Open > 0
+	case !ok:
+		return errNoServer
+	case z.Err != nil:
+		return fmt.Errorf("%w: ZooKeeper's list cannot be read: %w", errNoServer, z.Err)
+	case !z.Connected:
+		return fmt.Errorf("%w: no connection to ZooKeeper since %s", errNoServer, z.Since.UTC().Format(time.RFC3339))
+	default:
+		return errNotPublished
 	}
 }

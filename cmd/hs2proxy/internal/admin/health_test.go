@@ -2,13 +2,16 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
 // check asks one of the two and returns the names of what is not well.
@@ -36,7 +39,13 @@ func check(t *testing.T, answer http.HandlerFunc) (status int, failing []string)
 
 func TestAliveWhileAccepting(t *testing.T) {
 	relay := newFake()
-	relay.last.Err = errRefused // not the process's fault
+	b, _ := relay.servers.ByID("b:10000")
+	if b.Healthy() {
+		t.Fatal("the fake's second server works")
+	}
+	if err := relay.servers.Replace([]upstream.Server{{Binary: "b:10000"}}); err != nil { // not the process's fault
+		t.Fatal(err)
+	}
 	h := newHealth(sourceOf(relay), time.Now)
 	if status, _ := check(t, h.alive); status != http.StatusOK {
 		t.Errorf("accepting: %d", status)
@@ -47,32 +56,72 @@ func TestAliveWhileAccepting(t *testing.T) {
 	}
 }
 
-// TestReadyByTheRelaysOwnDials: HiveServer2 is connected to only where the last attempt says nothing any more.
+// server is one in the state a test puts it in.
+type server struct {
+	id   string
+	last upstream.Dial
+	open int
+}
+
+// relayOf is a relay of such servers. probe is what connecting to each now gives.
+func relayOf(t *testing.T, now time.Time, probe map[string]error, servers ...server) *fakeRelay {
+	t.Helper()
+	var list []upstream.Server
+	for _, s := range servers {
+		list = append(list, upstream.Server{Binary: s.id})
+	}
+	set, err := upstream.NewStatic(list, upstream.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		live, _ := set.ByID(s.id)
+		if !s.last.At.IsZero() {
+			set.Dialed(live, s.last.At, s.last.Err)
+		}
+		for range s.open {
+			live.Opened()
+		}
+	}
+	relay := newFake()
+	relay.servers, relay.probe, relay.now = set, probe, func() time.Time { return now }
+	return relay
+}
+
+// TestReadyByTheRelaysOwnDials: HiveServer2 is connected to only where the last attempts say nothing any more, and one server
+// that can be reached is enough.
 func TestReadyByTheRelaysOwnDials(t *testing.T) {
+	const a, b = "a:10000", "b:10000"
 	now := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
-	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	good := func(d time.Duration) upstream.Dial { return upstream.Dial{At: now.Add(-d)} }
+	failed := func(d time.Duration) upstream.Dial { return upstream.Dial{At: now.Add(-d), Err: errRefused} }
+	down := map[string]error{a: errRefused, b: errRefused}
 	for name, c := range map[string]struct {
-		last   intercept.Dial
-		open   int64
-		probe  error
-		ready  bool
-		probes int
+		servers []server
+		probe   map[string]error
+		ready   bool
+		probes  int
 	}{
-		"never, up":                  {ready: true, probes: 1},
-		"never, down":                {probe: errRefused, probes: 1},
-		"just now":                   {last: intercept.Dial{At: now}, ready: true},
-		"minutes ago":                {last: intercept.Dial{At: ago(believeSuccess - time.Second)}, probe: errRefused, ready: true},
-		"long ago, down":             {last: intercept.Dial{At: ago(believeSuccess)}, probe: errRefused, probes: 1},
-		"long ago, up":               {last: intercept.Dial{At: ago(believeSuccess)}, ready: true, probes: 1},
-		"long ago, clients there":    {last: intercept.Dial{At: ago(24 * time.Hour)}, open: 1, probe: errRefused, ready: true},
-		"just failed":                {last: intercept.Dial{At: ago(retryFailure - 1), Err: errRefused}},
-		"failed, down":               {last: intercept.Dial{At: ago(retryFailure), Err: errRefused}, probe: errRefused, probes: 1},
-		"failed, up again":           {last: intercept.Dial{At: ago(retryFailure), Err: errRefused}, ready: true, probes: 1},
-		"failed while clients there": {last: intercept.Dial{At: ago(0), Err: errRefused}, open: 3},
+		"never, up":               {servers: []server{{id: a}}, ready: true, probes: 1},
+		"never, down":             {servers: []server{{id: a}}, probe: down, probes: 1},
+		"just now":                {servers: []server{{id: a, last: good(0)}}, ready: true},
+		"minutes ago":             {servers: []server{{id: a, last: good(believeSuccess - time.Second)}}, probe: down, ready: true},
+		"long ago, down":          {servers: []server{{id: a, last: good(believeSuccess)}}, probe: down, probes: 1},
+		"long ago, up":            {servers: []server{{id: a, last: good(believeSuccess)}}, ready: true, probes: 1},
+		"long ago, clients there": {servers: []server{{id: a, last: good(24 * time.Hour), open: 1}}, probe: down, ready: true},
+		"just failed":             {servers: []server{{id: a, last: failed(retryFailure - 1)}}},
+		"failed, down":            {servers: []server{{id: a, last: failed(retryFailure)}}, probe: down, probes: 1},
+		"failed, up again":        {servers: []server{{id: a, last: failed(retryFailure)}}, ready: true, probes: 1},
+		"failed, clients there":   {servers: []server{{id: a, last: failed(0), open: 3}}},
+
+		"one of two failed":               {servers: []server{{id: a, last: failed(0)}, {id: b, last: good(0)}}, probe: down, ready: true},
+		"both failed":                     {servers: []server{{id: a, last: failed(0)}, {id: b, last: failed(1)}}},
+		"one failed, one never tried, up": {servers: []server{{id: a, last: failed(0)}, {id: b}}, probe: map[string]error{a: errRefused}, ready: true, probes: 1},
+		"one failed, one never tried":     {servers: []server{{id: a, last: failed(0)}, {id: b}}, probe: down, probes: 1},
+		"one failed, one long ago":        {servers: []server{{id: a, last: failed(0)}, {id: b, last: good(believeSuccess)}}, probe: down, probes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			relay := newFake()
-			relay.last, relay.stats.Open, relay.probe, relay.now = c.last, c.open, c.probe, func() time.Time { return now }
+			relay := relayOf(t, now, c.probe, c.servers...)
 			h := newHealth(sourceOf(relay), relay.now)
 			if status, failing := check(t, h.ready); (status == http.StatusOK) != c.ready {
 				t.Errorf("%d, failing %v", status, failing)
@@ -90,6 +139,51 @@ func TestReadyByTheRelaysOwnDials(t *testing.T) {
 				t.Errorf("%d connections of ours after many checks, want %d", relay.probes, c.probes)
 			}
 		})
+	}
+}
+
+// TestNotReadyTellsWhy: every server is named, up to a bound.
+func TestNotReadyTellsWhy(t *testing.T) {
+	now := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	var servers []server
+	for i := range maxTold + 2 {
+		servers = append(servers, server{id: fmt.Sprintf("s%d:10000", i), last: upstream.Dial{At: now, Err: errRefused}})
+	}
+	relay := relayOf(t, now, nil, servers...)
+	err := newHealth(sourceOf(relay), relay.now).upstream(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "s0:10000: connection refused; s1:10000") || !strings.Contains(err.Error(), "and 2 more") ||
+		strings.Contains(err.Error(), "s5:10000") {
+		t.Errorf("all down: %v", err)
+	}
+}
+
+// TestReadyWithZooKeeper: without a server that takes new connections nobody is served, and the answer says what is wrong.
+func TestReadyWithZooKeeper(t *testing.T) {
+	since := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	for want, state := range map[string]upstream.Discovery{
+		"none is registered in ZooKeeper": {Connected: true},
+		"since 2024-02-29T12:00:00Z":      {Since: since},
+		"no authority":                    {Since: since, Err: errors.New("no authority")},
+	} {
+		relay := newFake()
+		source := sourceOf(relay)
+		source.Discovery = func() (upstream.Discovery, bool) { return state, true }
+		h := newHealth(source, time.Now)
+		if status, failing := check(t, h.ready); status != http.StatusOK {
+			t.Errorf("ZooKeeper is away, its servers are not: %d %v", status, failing)
+		}
+		if err := relay.servers.Replace(nil); err != nil {
+			t.Fatal(err)
+		}
+		if status, failing := check(t, h.ready); status != http.StatusServiceUnavailable || len(failing) != 1 || failing[0] != "upstream" {
+			t.Errorf("no server: %d %v", status, failing)
+		}
+		if err := h.upstream(t.Context()); err == nil || !strings.Contains(err.Error(), "no HiveServer2 is known") || !strings.Contains(err.Error(), want) {
+			t.Errorf("no server: %v, want %q", err, want)
+		}
+		if relay.probes != 0 {
+			t.Errorf("%d connections of ours to nobody", relay.probes)
+		}
 	}
 }
 

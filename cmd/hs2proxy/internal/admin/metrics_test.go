@@ -90,12 +90,33 @@ func TestValues(t *testing.T) {
 		`hs2proxy_spool_faults_total 0`,
 		`hs2proxy_spool_records 2`,
 		`hs2proxy_spool_bytes 50`,
+		`hs2proxy_upstream_servers{state="up"} 1`,
+		`hs2proxy_upstream_servers{state="down"} 1`,
+		`hs2proxy_upstream_servers{state="left"} 0`,
+		`hs2proxy_upstream_up{server="a:10000"} 1`,
+		`hs2proxy_upstream_up{server="b:10000"} 0`,
+		`hs2proxy_upstream_connections_open{server="a:10000"} 2`,
+		`hs2proxy_upstream_connections_open{server="b:10000"} 0`,
+		`hs2proxy_zookeeper_up 1`,
+		`hs2proxy_zookeeper_listed_timestamp_seconds 1001`,
+		`hs2proxy_connections_refused_total{limit="connections_per_address"} 36`,
+		`hs2proxy_connections_refused_total{limit="failed_logins"} 37`,
+		`hs2proxy_connections_refused_total{limit="connections"} 0`,
+		`hs2proxy_client_addresses 31`,
+		`hs2proxy_client_users 32`,
+		`hs2proxy_login_addresses_watched 33`,
+		`hs2proxy_login_addresses_paused 34`,
+		`hs2proxy_login_addresses_forgotten_total 35`,
+		`hs2proxy_certificate_expiry_timestamp_seconds{side="clients"} 4.1024448e+09`,
 		`hs2proxy_refreshes_total{effect="effective"} 1`,
 		`hs2proxy_refreshes_total{effect="no_change"} 0`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %s", line)
 		}
+	}
+	if strings.Contains(body, `side="upstream"`) {
+		t.Error("a certificate that there is not expires")
 	}
 	if !regexp.MustCompile(`hs2proxy_build_info\{go_version="go[^"]+",version="[^"]+"\} 1\n`).MatchString(body) {
 		t.Error("no build")
@@ -140,7 +161,7 @@ func TestDashboard(t *testing.T) {
 		known[family.GetName()] = true
 	}
 	names, ids := regexp.MustCompile(`\b(hs2proxy|process|go)_\w+`), map[int]bool{}
-	used := map[string]bool{}
+	used, taken := map[string]bool{}, map[[2]int]string{}
 	for _, p := range board.Panels {
 		if p.Type == "row" {
 			continue
@@ -149,6 +170,14 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("panel %d %q: id taken, no title, no place or no query", p.ID, p.Title)
 		}
 		ids[p.ID] = true
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				if other := taken[[2]int{x, y}]; other != "" {
+					t.Fatalf("panels %q and %q overlap", p.Title, other)
+				}
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
 		for _, target := range p.Targets {
 			found := names.FindAllString(target.Expr, -1)
 			if len(found) == 0 {
@@ -169,7 +198,8 @@ func TestDashboard(t *testing.T) {
 	for _, name := range []string{
 		"hs2proxy_connections_open", "hs2proxy_relayed_bytes_total", "hs2proxy_events_dropped_total", "hs2proxy_explain_breaker_state",
 		"hs2proxy_explain_duration_seconds_bucket", "hs2proxy_records_total", "hs2proxy_refreshes_total", "hs2proxy_connections_failed_total",
-		"hs2proxy_spool_records",
+		"hs2proxy_spool_records", "hs2proxy_upstream_up", "hs2proxy_zookeeper_up", "hs2proxy_connections_refused_total",
+		"hs2proxy_certificate_expiry_timestamp_seconds",
 	} {
 		if !used[name] {
 			t.Errorf("no panel shows %s", name)

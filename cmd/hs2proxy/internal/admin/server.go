@@ -59,7 +59,7 @@ func New(cfg config.Admin, source Source, metrics *Metrics, log zerolog.Logger) 
 // handler is every path behind the guards. A page from elsewhere cannot make a browser post here.
 func handler(token string, source Source, metrics *Metrics, log zerolog.Logger) http.Handler {
 	h := newHealth(source, time.Now)
-	s := &sessions{relay: source.Relay, redact: source.Redact, log: log}
+	s := &sessions{relay: source.Relay, end: source.Kill, redact: source.Redact, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", h.alive)
 	mux.HandleFunc("GET /readyz", h.ready)

@@ -14,7 +14,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 )
 
-func start(t *testing.T, cfg config.Admin, relay Relay) *Server {
+func start(t *testing.T, cfg config.Admin, relay *fakeRelay) *Server {
 	t.Helper()
 	source, metrics := sourceOf(relay), NewMetrics()
 	metrics.Watch(source)
@@ -57,7 +57,7 @@ func TestClient(t *testing.T) {
 	if err != nil || killed.Session != busyID {
 		t.Errorf("killed %+v, %v", killed, err)
 	}
-	for id, want := range map[string]string{lostID: "not known", "../../sessions": "no such session", "x y": "no such session"} {
+	for id, want := range map[string]string{lostID: "refused", "../../sessions": "no such session", "x y": "no such session"} {
 		if _, err := c.Kill(t.Context(), id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("kill %q: %v, want %q", id, err, want)
 		}

@@ -1,34 +1,41 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
 // Session is a live session as /sessions lists it.
 type Session struct {
 	// ID is the GUID of the handle, as Hive's log prints it.
-	ID            string    `json:"id"`
-	User          string    `json:"user"`
-	ClientAddress string    `json:"client_address"`
-	ClientName    string    `json:"client_name,omitempty"`
-	Auth          string    `json:"auth"`
-	Upstream      string    `json:"upstream"`
-	Database      string    `json:"database"`
-	OpenedAt      time.Time `json:"opened_at"`
+	ID            string `json:"id"`
+	User          string `json:"user"`
+	ClientAddress string `json:"client_address"`
+	ClientName    string `json:"client_name,omitempty"`
+	// Transport is binary or http; Auth what was seen on it, such as "SASL PLAIN" or "HTTP BASIC".
+	Transport string `json:"transport"`
+	Auth      string `json:"auth"`
+	Upstream  string `json:"upstream"`
+	// Server is the HiveServer2 that has the session.
+	Server   string    `json:"server"`
+	Database string    `json:"database"`
+	OpenedAt time.Time `json:"opened_at"`
 	// Statement is the one started last of those running, nil when none is; Running is how many are.
 	Statement *Statement `json:"statement"`
 	Running   int        `json:"running"`
-	// Connection is the one that opened the session, nil when it is not known; SharedWith are the other sessions it opened, which
-	// end with it when this one is killed.
+	// Connection is the one that opened the session and ends it, nil when it is not known or there is none: a session over HTTP
+	// lives without. SharedWith are the other sessions it opened, which end with it when this one is killed.
 	Connection *Connection `json:"connection"`
 	SharedWith []string    `json:"shared_with,omitempty"`
 }
@@ -54,11 +61,15 @@ type Connection struct {
 	Blind string `json:"blind,omitempty"`
 }
 
-// Killed is the answer to a kill.
+// Killed is the answer to a kill: how the session was ended, by one of two ways or by both.
 type Killed struct {
 	Session       string `json:"session"`
-	Connection    int64  `json:"connection"`
+	Server        string `json:"server"`
 	ClientAddress string `json:"client_address"`
+	// Connection was cut, and HiveServer2 ends the session with it; 0: none was.
+	Connection int64 `json:"connection,omitempty"`
+	// Closed by its handle, on a connection of the proxy's own: no connection ends the session, or none that is known.
+	Closed bool `json:"closed"`
 	// AlsoEnded are the other sessions that the connection had opened.
 	AlsoEnded []string `json:"also_ended,omitempty"`
 }
@@ -69,6 +80,7 @@ const maxText = 2 << 10
 // sessions answers /sessions and kills.
 type sessions struct {
 	relay  Relay
+	end    func(ctx context.Context, id string) (Killed, error)
 	redact func(string) string
 	log    zerolog.Logger
 }
@@ -94,29 +106,29 @@ func (s *sessions) list(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, all)
 }
 
-// kill cuts the connection that opened the session.
+// kill ends a session.
 func (s *sessions) kill(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	killed, err := s.relay.KillSession(id)
+	killed, err := s.end(r.Context(), id)
 	switch {
 	case errors.Is(err, intercept.ErrNoSession):
 		writeError(w, http.StatusNotFound, err.Error())
 		return
-	case err != nil:
-		writeError(w, http.StatusConflict, err.Error())
+	case err != nil: // HiveServer2's own, or no way to it
+		s.log.Warn().Str("session", id).Str("asked_by", r.RemoteAddr).Err(err).Msg("session could not be killed")
+		writeError(w, http.StatusBadGateway, err.Error())
 		return
 	}
-	s.log.Warn().Str("session", id).Int64("connection", killed.Connection.ID).Str("client", killed.Connection.ClientAddr).
+	s.log.Warn().Str("session", id).Str("server", killed.Server).Str("client", killed.ClientAddress).
+		Int64("connection", killed.Connection).Bool("closed", killed.Closed).
 		Strs("also_ended", killed.AlsoEnded).Str("asked_by", r.RemoteAddr).Msg("session killed by an operator")
-	writeJSON(w, http.StatusOK, Killed{
-		Session: id, Connection: killed.Connection.ID, ClientAddress: killed.Connection.ClientAddr, AlsoEnded: killed.AlsoEnded,
-	})
+	writeJSON(w, http.StatusOK, killed)
 }
 
 func sessionOf(l intercept.LiveSession) Session {
 	s := Session{
 		ID: l.Session.Handle.ID(), User: l.Session.User, ClientAddress: l.Session.ClientAddr, ClientName: l.Session.ClientName,
-		Auth: l.Session.Auth, Upstream: l.Session.Upstream, Database: l.Session.Database, OpenedAt: l.Session.OpenedAt,
+		Transport: transportOf(l.Session.Auth), Auth: l.Session.Auth, Upstream: l.Session.Upstream, Server: l.Session.Server, Database: l.Session.Database, OpenedAt: l.Session.OpenedAt,
 		Running: len(l.Running), SharedWith: l.SharedWith,
 	}
 	if n := len(l.Running); n > 0 {
@@ -135,6 +147,14 @@ func sessionOf(l intercept.LiveSession) Session {
 		}
 	}
 	return s
+}
+
+// transportOf reads the transport from Session.Auth, in hive.server2.transport.mode's words.
+func transportOf(auth string) string {
+	if strings.HasPrefix(auth, "HTTP") {
+		return upstream.HTTP.String()
+	}
+	return upstream.Binary.String()
 }
 
 // cut is at most n bytes of text, an ellipsis behind them where there was more.

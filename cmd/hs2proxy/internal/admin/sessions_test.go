@@ -38,8 +38,13 @@ func TestList(t *testing.T) {
 	if c := busy.Connection; c == nil || c.ID != 7 || c.BytesFromClient != 100 || c.BytesToClient != 2000 || c.WaitingCalls != 1 {
 		t.Errorf("connection: %+v", busy.Connection)
 	}
-	if !slices.Equal(busy.SharedWith, []string{idleID}) || lost.Connection != nil {
-		t.Errorf("shared with %v; without a connection: %+v", busy.SharedWith, lost.Connection)
+	if !slices.Equal(busy.SharedWith, []string{idleID}) || busy.Server != "a:10000" || busy.Transport != "binary" || busy.Auth != "SASL PLAIN" {
+		t.Errorf("busy: %+v", busy)
+	}
+	// Over HTTP there is no connection, and all the rest.
+	if lost.Connection != nil || lost.User != "bob" || lost.ClientAddress != "10.0.0.9" || lost.Transport != "http" ||
+		lost.Auth != "HTTP BASIC" || lost.Server != "a:10000" || lost.Statement == nil || lost.Statement.State != "RUNNING" {
+		t.Errorf("over HTTP: %+v", lost)
 	}
 }
 
@@ -73,6 +78,9 @@ func TestKill(t *testing.T) {
 	if killed.Session != busyID || killed.Connection != 7 || !slices.Equal(killed.AlsoEnded, []string{idleID}) || !slices.Equal(relay.killed, []string{busyID}) {
 		t.Errorf("answer %+v, killed %v", killed, relay.killed)
 	}
+	if killed.Closed || killed.Server != "a:10000" {
+		t.Errorf("the answer does not say which way it went: %+v", killed)
+	}
 	if !strings.Contains(log.String(), busyID) || !strings.Contains(log.String(), idleID) {
 		t.Errorf("the log does not tell what was killed: %s", log)
 	}
@@ -80,7 +88,7 @@ func TestKill(t *testing.T) {
 		method, id string
 		want       int
 	}{
-		{http.MethodPost, lostID, http.StatusConflict},
+		{http.MethodPost, lostID, http.StatusBadGateway},
 		{http.MethodPost, "nobody", http.StatusNotFound},
 		{http.MethodGet, busyID, http.StatusMethodNotAllowed},
 	} {

@@ -2,25 +2,34 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/limit"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
 // Relay is what the admin port asks of an intercept.Server.
 type Relay interface {
 	Accepting() bool
-	LastDial() intercept.Dial
 	Probe(ctx context.Context) error
+	Servers() []upstream.Status
 	Stats() intercept.Stats
 	Sessions() []intercept.LiveSession
-	KillSession(id string) (intercept.Killed, error)
 }
 
 // Source is the proxy as the admin port sees it. Its functions are called from many goroutines.
 type Source struct {
 	Relay    Relay
 	Counters *pipeline.Counters
+	// Kill ends a session. The error is intercept.ErrNoSession, or says why HiveServer2 still has the session.
+	Kill func(ctx context.Context, id string) (Killed, error)
+	// Discovery is the connection to ZooKeeper; false where the configuration tells the servers.
+	Discovery func() (upstream.Discovery, bool)
+	Limits    func() limit.Stats
+	// Certificates are ours, one for each side that has one.
+	Certificates []Certificate
 	// QueueLength is how many observations wait for the pipeline, RecordsWaiting how many records for Postgres.
 	QueueLength, RecordsWaiting func() int
 	// Breaker is the state of the breaker in front of EXPLAIN: closed, half-open or open.
@@ -35,3 +44,17 @@ type Source struct {
 		Bytes() int64 // that they take on disk
 	}
 }
+
+// Certificate is what the proxy shows to one side.
+type Certificate struct {
+	// Side is who sees it: SideClients or SideUpstream.
+	Side string
+	// NotAfter is when the first of its chain expires, as it is now: a reload changes it.
+	NotAfter func() time.Time
+}
+
+// The sides of a Certificate.
+const (
+	SideClients  = "clients"
+	SideUpstream = "upstream"
+)

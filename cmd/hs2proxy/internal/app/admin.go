@@ -11,8 +11,10 @@ import (
 // adminStop bounds how long requests to the admin port may finish at the end.
 const adminStop = 2 * time.Second
 
-// newAdmin makes the admin port, where there is one, and has the metrics read this proxy.
+// newAdmin makes the admin port, where there is one, and has the metrics read this proxy. What the port would tell of certificates
+// is told in the log as well.
 func (a *App) newAdmin() error {
+	a.watchExpiry()
 	source := a.source()
 	a.metrics.Watch(source)
 	if a.cfg.Admin.Listen == "" {
@@ -28,6 +30,10 @@ func (a *App) source() admin.Source {
 	s := admin.Source{
 		Relay: a.server, Counters: a.counters, QueueLength: a.queue.Len, Breaker: a.explainer.Breaker,
 		RecordsWaiting: func() int { return 0 }, Redact: a.redact.Text,
+		Kill: a.killer().kill, Discovery: a.way.Servers.Discovery, Limits: a.door.limiter.Stats,
+	}
+	for _, c := range a.certificates() {
+		s.Certificates = append(s.Certificates, admin.Certificate{Side: c.side, NotAfter: c.files.NotAfter})
 	}
 	if a.store != nil {
 		s.SchemaReady = a.schemaReady

@@ -101,6 +101,7 @@ func TestAdminPort(t *testing.T) {
 	})
 	s := live[0]
 	if s.User != "analyst" || s.Database != "sales" || s.ClientAddress != victim.Conn.LocalAddr().String() || s.Upstream != "default" ||
+		s.Server != hive.Addr() || s.Transport != "binary" || s.Auth != "SASL PLAIN" ||
 		s.Connection == nil || s.Connection.BytesFromClient == 0 || s.Connection.BytesToClient == 0 {
 		t.Errorf("session %+v, connection %+v", s, s.Connection)
 	}
@@ -118,6 +119,10 @@ func TestAdminPort(t *testing.T) {
 		`hs2proxy_replies_total{method="OpenSession",outcome="ok"}`: 2,
 		`hs2proxy_explain_breaker_state{state="closed"}`:            1,
 		"hs2proxy_events_dropped_total":                             0,
+		`hs2proxy_upstream_up{server="` + hive.Addr() + `"}`:        1,
+		`hs2proxy_connections_refused_total{limit="connections"}`:   0,
+		"hs2proxy_client_addresses":                                 1,
+		"hs2proxy_zookeeper_up":                                     -1, // there is none
 	} {
 		if got := metric(t, a, series); got != want {
 			t.Errorf("%s is %g, want %g", series, got, want)
@@ -126,7 +131,7 @@ func TestAdminPort(t *testing.T) {
 
 	_, sessions, _ := hive.Open() // the victim's, and one of our own
 	killed, err := port.Kill(t.Context(), s.ID)
-	if err != nil || killed.ClientAddress != s.ClientAddress || len(killed.AlsoEnded) != 0 {
+	if err != nil || killed.ClientAddress != s.ClientAddress || len(killed.AlsoEnded) != 0 || killed.Connection == 0 || killed.Closed {
 		t.Errorf("killed %+v, %v", killed, err)
 	}
 	if _, err := victim.Poll(t.Context(), nil); err == nil {
