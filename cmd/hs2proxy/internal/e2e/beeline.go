@@ -58,7 +58,9 @@ func RunBeeline(ctx context.Context, target Target) ([]byte, error) {
 	out := &interrupter{process: func() *os.Process { return cmd.Process }}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: in the order in which Beeline wrote
 	err = cmd.Run()
-	text := withoutIDs(strings.ReplaceAll(out.String(), t.Address, "ADDRESS"))
+	// Where it connects to and whom it trusts is told once whole, and at each prompt.
+	text := strings.ReplaceAll(out.String(), t.url(), "URL")
+	text = withoutIDs(strings.ReplaceAll(text, t.Address, "ADDRESS"))
 	if err != nil {
 		return []byte(text), fmt.Errorf("%s: %w\n%s", beeline, errors.Join(ctx.Err(), err), lastLines(text, 20))
 	}

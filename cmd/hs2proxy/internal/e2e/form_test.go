@@ -65,7 +65,7 @@ func newFront(t *testing.T, f form, hive *localhive.Server, own certificate) *fr
 	case plain:
 	}
 	out.binary, out.http = p, p
-	if f == passed || httpBlind {
+	if f == passed {
 		out.http = &proxied{hive: hive, cfg: p.cfg}
 		out.http.cfg.Upstream.Address = hive.HTTPAddress()
 		out.http.cfg.Database.URL = storetest.DSN(t)
@@ -75,9 +75,6 @@ func newFront(t *testing.T, f form, hive *localhive.Server, own certificate) *fr
 	}
 	return out
 }
-
-// httpBlind: HTTP goes through proxies of its own, and nothing of it is recorded.
-const httpBlind = true
 
 // proxies are those of the form: one, or one for each transport.
 func (f *front) proxies() []*proxied {
@@ -96,8 +93,8 @@ func (f *front) start(t *testing.T) {
 	}
 }
 
-// observes: the proxy can read what is said over a transport.
-func (f *front) observes(http bool) bool { return f.form != passed && (!http || !httpBlind) }
+// observed: the proxy can read what is said.
+func (f form) observed() bool { return f != passed }
 
 // serverTrust is what a client of HiveServer2 itself trusts; nil without TLS.
 func serverTrust(hive *localhive.Server) *Trust {

@@ -8,7 +8,7 @@ import (
 // judge compares what the proxies recorded with what the clients did and with HiveServer2's own log.
 func (f *front) judge(t *testing.T) {
 	t.Helper()
-	if !f.observes(false) {
+	if !f.form.observed() {
 		for _, p := range f.proxies() {
 			if recorded := p.statements(t); len(recorded) != 0 {
 				t.Errorf("%s: %d statements recorded of what cannot be read", f.form, len(recorded))

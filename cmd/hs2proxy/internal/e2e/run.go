@@ -12,25 +12,21 @@ import (
 	"time"
 )
 
-// program is a client: how it is run, and why it cannot speak to a target.
+// program is a client and how it is run.
 type program struct {
 	name client
 	run  func(context.Context, Target) ([]byte, error)
-	// cannot is the reason why the client does not support a combination; empty when it does.
-	cannot func(Target) string
 }
 
 // programs are all clients, in the order in which they run.
 var programs = []program{
-	{pyHive, RunPyHive, never},
-	{impyla, RunImpyla, never},
-	{hiveDriver, RunHiveDriver, never},
-	{goHive, RunGoHive, never},
-	{jdbc, RunJDBC, never},
-	{beeline, RunBeeline, never},
+	{pyHive, RunPyHive},
+	{impyla, RunImpyla},
+	{hiveDriver, RunHiveDriver},
+	{goHive, RunGoHive},
+	{jdbc, RunJDBC},
+	{beeline, RunBeeline},
 }
-
-func never(Target) string { return "" }
 
 // runClient feeds steps to a client and returns its standard output. When it fails, the error ends with the last lines
 // of its standard error, and what it printed until then is returned too.
