@@ -14,6 +14,7 @@ type Connection struct {
 	addr   string
 	server string
 	login  thrift.Login
+	method string // Session.Auth by the login; empty when not yet needed
 	// opened are the sessions that end with this connection; calls are statements whose ExecuteStatement has no reply yet.
 	opened map[*session]struct{}
 	calls  map[*statement]struct{}
@@ -56,21 +57,25 @@ func (c *Connection) via(server string) {
 func (c *Connection) Login(l thrift.Login) {
 	c.tracker.mu.Lock()
 	defer c.tracker.mu.Unlock()
-	c.login = l
+	c.login, c.method = l, ""
 }
 
 // auth is Session.Auth.
 func (c *Connection) auth() string {
+	if c.method != "" {
+		return c.method
+	}
 	switch {
 	case c.login.Transport == thrift.HTTP && c.login.Mechanism == "":
-		return "HTTP"
+		c.method = "HTTP"
 	case c.login.Transport == thrift.HTTP:
-		return "HTTP " + c.login.Mechanism
+		c.method = "HTTP " + c.login.Mechanism
 	case c.login.Mechanism == "":
-		return "NOSASL"
+		c.method = "NOSASL"
 	default:
-		return "SASL " + c.login.Mechanism
+		c.method = "SASL " + c.login.Mechanism
 	}
+	return c.method
 }
 
 // Call notes a call; the token comes back with its reply. It is the request itself, the session or the statement the call is

@@ -13,10 +13,11 @@ const (
 	StatementVoid
 )
 
-// Event is one observation. Session is always set; Statement for the statement kinds. Both are snapshots.
+// Event is one observation. Session is always set; Statement for the statement kinds. Both are snapshots that never change, and
+// events of a session share them.
 type Event struct {
 	Kind      EventKind
-	Session   Session
+	Session   *Session
 	Statement *Statement
 }
 

@@ -10,9 +10,12 @@ import (
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
-// session is a live session; its Session is what events copy, so its maps are replaced and never changed.
+// session is a live session; its Session is what events hold copies of, so its maps are replaced and never changed.
 type session struct {
 	Session
+	// copied is the copy that events hold; nil when Session has changed since.
+	copied *Session
+	id     string // Handle.ID(), once a statement needed it
 	// opener is the connection that it ends with; nil for a session opened out of sight.
 	opener *Connection
 	// doubtful: the session was first seen in a call that HiveServer2 has not accepted yet.
@@ -20,6 +23,23 @@ type session struct {
 	place      *list.Element
 	statements map[*statement]struct{}
 	closed     bool
+}
+
+// snapshot is a copy of the Session that never changes. It needs the lock.
+func (s *session) snapshot() *Session {
+	if s.copied == nil {
+		c := s.Session
+		s.copied = &c
+	}
+	return s.copied
+}
+
+// name is Handle.ID(). It needs the lock.
+func (s *session) name() string {
+	if s.id == "" {
+		s.id = s.Handle.ID()
+	}
+	return s.id
 }
 
 // handleOf is nil's zero handle for anything that is no handle.
@@ -58,7 +78,7 @@ func (c *Connection) open(req *hiveserver.TOpenSessionReq, resp *hiveserver.TOpe
 // adopt records a session that was opened out of sight: before the proxy started, or around it. Its settings and database
 // are not known. It ends with the connection unless HiveServer2 confirms it by accepting the call. It needs the lock.
 func (c *Connection) adopt(handle SessionHandle) *session {
-	s := &session{opener: c, doubtful: true, Session: Session{Handle: handle, User: c.login.User, Settings: map[string]string{}}}
+	s := &session{opener: c, doubtful: true, Session: Session{Handle: handle, User: c.login.User, Settings: noSettings}}
 	c.add(s)
 	return s
 }
@@ -118,8 +138,12 @@ func (t *Tracker) drop(s *session, open State) {
 	for st := range s.statements {
 		t.end(st, open)
 	}
-	s.closed = true
-	s.ClosedAt = t.cfg.Now()
+	if s.statements != nil && len(t.spare) < maxSpare {
+		clear(s.statements)
+		t.spare = append(t.spare, s.statements)
+	}
+	s.closed, s.statements = true, nil
+	s.ClosedAt, s.copied = t.cfg.Now(), nil
 	delete(t.sessions, s.Handle)
 	t.used.Remove(s.place)
 	if s.opener != nil {
@@ -127,6 +151,12 @@ func (t *Tracker) drop(s *session, open State) {
 	}
 	t.emit(SessionClosed, s, nil)
 }
+
+// maxSpare bounds Tracker.spare.
+const maxSpare = 256
+
+// noSettings are those of a session without any; never changed.
+var noSettings = map[string]string{}
 
 // maxSettings bounds a session's settings; further names are not remembered.
 const maxSettings = 4096
@@ -142,18 +172,21 @@ func (s *session) set(name, value string) {
 	settings := make(map[string]string, len(s.Settings)+1)
 	maps.Copy(settings, s.Settings)
 	settings[name] = value
-	s.Settings = settings
+	s.Settings, s.copied = settings, nil
 }
 
 // initialSettings reads OpenSession's configuration as HiveSessionImpl.configureSession does: "set:" is SET, "use:" is USE,
 // anything else is the name of a setting.
 func initialSettings(configuration map[string]string) (settings map[string]string, database string) {
-	settings, database = map[string]string{}, "default"
+	settings, database = noSettings, "default"
 	for name, value := range configuration {
 		switch {
 		case strings.HasPrefix(name, "use:"):
 			database = strings.ToLower(value)
 		case len(settings) < maxSettings:
+			if len(settings) == 0 {
+				settings = make(map[string]string, len(configuration))
+			}
 			name = strings.TrimPrefix(name, "set:")
 			settings[strings.TrimPrefix(name, "hiveconf:")] = value
 		}
@@ -164,13 +197,24 @@ func initialSettings(configuration map[string]string) (settings map[string]strin
 // clientNames are configuration names under which clients give their own name, without "set:" and "hiveconf:".
 var clientNames = []string{"hive.client.application.name", "applicationName", "ApplicationName", "client.application.name", "hive.query.source"}
 
-func clientName(configuration map[string]string) string {
+// clientNameRanks are the configuration's names of a client name, and which is taken before which: the first of clientNames, and
+// of those with that name the one without a prefix.
+var clientNameRanks = func() map[string]int {
+	ranks := map[string]int{}
 	for _, name := range clientNames {
 		for _, prefix := range []string{"", "set:hiveconf:", "set:hivevar:"} {
-			if value := configuration[prefix+name]; value != "" {
-				return value
-			}
+			ranks[prefix+name] = len(ranks)
 		}
 	}
-	return ""
+	return ranks
+}()
+
+func clientName(configuration map[string]string) (name string) {
+	best := len(clientNameRanks)
+	for key, value := range configuration {
+		if rank, ok := clientNameRanks[key]; ok && rank < best && value != "" {
+			best, name = rank, value
+		}
+	}
+	return name
 }

@@ -30,7 +30,7 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 	t := c.tracker
 	sql, info := withoutSecret(req.Statement, guarded(hiveql.Peek, req.Statement)) // outside the lock; the call waits for it
 	st := &statement{conn: c, async: req.RunAsync, Statement: Statement{
-		ID: t.cfg.NewID(), SessionID: handle.ID(), SQL: sql, Truncated: truncated,
+		ID: t.cfg.NewID(), SQL: sql, Truncated: truncated,
 		Info: info, ConfOverlay: redact(req.ConfOverlay), State: StateRunning,
 	}}
 	if info.Set != nil || info.Reset != nil {
@@ -51,10 +51,10 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 		t.stats.ForgottenStatements++
 	}
 	t.text += size
-	st.session, st.Database, st.Settings, st.StartedAt = s, s.Database, s.Settings, t.cfg.Now()
+	st.session, st.SessionID, st.Database, st.Settings, st.StartedAt = s, s.name(), s.Database, s.Settings, t.cfg.Now()
 	st.place = t.started.PushBack(st)
 	if s.statements == nil {
-		s.statements = map[*statement]struct{}{}
+		s.statements = t.noStatements()
 	}
 	s.statements[st] = struct{}{}
 	if c.calls == nil {
@@ -63,6 +63,17 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 	c.calls[st] = struct{}{}
 	t.emit(StatementStarted, s, st)
 	return st
+}
+
+// noStatements is an empty set. It needs the lock.
+func (t *Tracker) noStatements() map[*statement]struct{} {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return map[*statement]struct{}{}
+	}
+	set := t.spare[last]
+	t.spare = t.spare[:last]
+	return set
 }
 
 // size is the memory its text holds, in bytes; it does not change.
@@ -230,14 +241,14 @@ func (s *session) apply(info hiveql.Info) {
 	case info.Set != nil:
 		s.set(info.Set.Key, info.Set.Value)
 	case info.Reset != nil && info.Reset.All:
-		s.Settings = map[string]string{}
+		s.Settings, s.copied = noSettings, nil
 	case info.Reset != nil:
 		settings := maps.Clone(s.Settings)
 		for _, name := range info.Reset.Keys {
 			delete(settings, name)
 		}
-		s.Settings = settings
+		s.Settings, s.copied = settings, nil
 	case info.Use != "":
-		s.Database = strings.ToLower(info.Use)
+		s.Database, s.copied = strings.ToLower(info.Use), nil
 	}
 }

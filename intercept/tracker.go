@@ -4,8 +4,6 @@ import (
 	"container/list"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Defaults of TrackerConfig.
@@ -41,6 +39,8 @@ type Tracker struct {
 	mu         sync.Mutex
 	sessions   map[SessionHandle]*session
 	operations map[[16]byte]*statement
+	// spare are the statements of ended sessions, empty, for the next ones.
+	spare []map[*statement]struct{}
 	// used orders sessions by last use, started orders running statements by start; the front is given up first.
 	used    *list.List
 	started *list.List
@@ -81,15 +81,6 @@ func NewTracker(cfg TrackerConfig, sink Sink) *Tracker {
 	}
 }
 
-// newID falls back to version 4 where version 7 needs a clock that fails.
-func newID() string {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return uuid.NewString()
-	}
-	return id.String()
-}
-
 // Stats returns the counters.
 func (t *Tracker) Stats() TrackerStats {
 	t.mu.Lock()
@@ -112,8 +103,12 @@ func (t *Tracker) Sessions() []Session {
 
 // emit needs the lock, so that events of a session keep their order.
 func (t *Tracker) emit(kind EventKind, s *session, st *statement) {
-	e := Event{Kind: kind, Session: s.Session}
-	if st != nil {
+	e := Event{Kind: kind, Session: s.snapshot()}
+	switch {
+	case st == nil:
+	case st.State.Final(): // nothing changes it any more
+		e.Statement = &st.Statement
+	default:
 		snapshot := st.Statement
 		e.Statement = &snapshot
 	}

@@ -7,6 +7,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 )
@@ -28,8 +29,9 @@ type Cache struct {
 }
 
 type entry struct {
-	analysis *store.Analysis
-	stale    bool // a statistic of its tables changed since
+	analysis *store.Analysis // marked as reused; never changed, for every run of the query shares it
+	settings string          // settingsKey of the analysis's
+	stale    bool            // a statistic of its tables changed since
 }
 
 // NewCache holds size queries.
@@ -49,12 +51,41 @@ func NewCache(size int, maxAge time.Duration, now func() time.Time) (*Cache, err
 
 // cacheKey names a query with everything of its session that can change its plan.
 func cacheKey(st *intercept.Statement) string {
-	own := thatMatter(overlaid(st.Settings, st.ConfOverlay))
+	var own map[string]string // few sessions set what matters
+	for _, settings := range []map[string]string{st.Settings, st.ConfOverlay} {
+		for name, value := range settings {
+			if _, ok := catalogued()[name]; !ok {
+				continue
+			}
+			if own == nil {
+				own = map[string]string{}
+			}
+			own[name] = value
+		}
+	}
 	return st.Info.Fingerprint + "\n" + st.Database + "\n" + settingsKey(own)
 }
 
-// Lookup returns the analysis to reuse, or nil and why the query has to be explained now.
+// catalogued are the names that thatMatter keeps.
+var catalogued = sync.OnceValue(func() map[string]struct{} {
+	names := map[string]struct{}{}
+	for _, s := range advisor.Catalogue() {
+		names[s.Name] = struct{}{}
+	}
+	return names
+})
+
+// Lookup returns the analysis to reuse, which must not be changed, or nil and why the query has to be explained now.
 func (c *Cache) Lookup(key string, st *intercept.Statement) (*store.Analysis, store.Cause) {
+	e, cause := c.lookup(key, st)
+	if e == nil {
+		return nil, cause
+	}
+	return e.analysis, ""
+}
+
+// lookup is Lookup, with what else is known of the analysis. Only its stale is guarded by the lock.
+func (c *Cache) lookup(key string, st *intercept.Statement) (*entry, store.Cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.mu.entries.Get(key)
@@ -73,9 +104,7 @@ func (c *Cache) Lookup(key string, st *intercept.Statement) (*store.Analysis, st
 	case age(e.analysis, c.now()) >= c.mu.maxAge:
 		return nil, store.CauseAge
 	}
-	reused := *e.analysis
-	reused.Reused = true
-	return &reused, ""
+	return e, ""
 }
 
 // Put remembers an analysis, without the text of the plan, which may be large and is stored once. A refusal of Hive's is not
@@ -87,8 +116,8 @@ func (c *Cache) Put(key string, a *store.Analysis) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kept := *a
-	kept.PlanText = ""
-	e := &entry{analysis: &kept}
+	kept.PlanText, kept.Reused = "", true
+	e := &entry{analysis: &kept, settings: settingsKey(kept.Settings)}
 	for _, table := range a.Tables {
 		if at, ok := c.mu.changed.Peek(table); ok && !a.ExplainedAt.After(at) {
 			e.stale = true

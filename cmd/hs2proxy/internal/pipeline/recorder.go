@@ -54,13 +54,11 @@ type RecorderConfig struct {
 
 // job is one statement on its way.
 type job struct {
-	session   intercept.Session
-	statement intercept.Statement
-	analysis  *store.Analysis
-	analysed  bool // analysis is what it will ever be
-	asking    bool // its rows are being asked for
-	ended     bool
-	place     *list.Element
+	store.Observation      // as it is recorded
+	analysed          bool // Analysis is what it will ever be
+	asking            bool // its rows are being asked for
+	ended             bool
+	place             *list.Element
 }
 
 const (
@@ -189,7 +187,7 @@ func (r *Recorder) event(ev intercept.Event) {
 	}
 }
 
-func (r *Recorder) recordSession(s intercept.Session) { r.cfg.Record(Record{Session: &s}) }
+func (r *Recorder) recordSession(s *intercept.Session) { r.cfg.Record(Record{Session: s}) }
 
 func (r *Recorder) started(ev intercept.Event) {
 	if oldest := r.order.Front(); len(r.pending) >= maxPending && oldest != nil {
@@ -197,26 +195,25 @@ func (r *Recorder) started(ev intercept.Event) {
 	}
 	j := r.add(ev)
 	j.analysed = true
-	if oneTable(&j.statement) && r.cfg.Rows != nil && !r.silent.Load() {
+	if oneTable(&j.Statement) && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
-		case r.questions <- question{server: j.session.Server}:
+		case r.questions <- question{server: j.Session.Server}:
 		default:
 		}
 	}
-	if r.cfg.Analyzer == nil || r.silent.Load() || !j.statement.Info.Explainable || j.statement.Truncated {
+	if r.cfg.Analyzer == nil || r.silent.Load() || !j.Statement.Info.Explainable || j.Statement.Truncated {
 		return
 	}
-	t := task{key: cacheKey(&j.statement), session: j.session, statement: j.statement}
-	analysis, cause := r.cfg.Cache.Lookup(t.key, &j.statement)
-	if analysis != nil {
+	key := cacheKey(&j.Statement)
+	known, cause := r.cfg.Cache.lookup(key, &j.Statement)
+	if known != nil {
 		r.counters.Reused.Add(1)
-		j.analysis = analysis
-		r.cfg.Samples.Put(&j.statement, &j.session, analysis.Settings)
+		j.Analysis = known.analysis
+		r.cfg.Samples.put(&j.Statement, &j.Session, known.settings)
 		return
 	}
-	t.query = queryOf(&j.session, &j.statement, cause)
 	select {
-	case r.tasks <- t:
+	case r.tasks <- task{key: key, query: queryOf(&j.Session, &j.Statement, cause), session: j.Session, statement: j.Statement}:
 		j.analysed = false
 	default:
 		r.counters.Skipped.Add(1)
@@ -224,10 +221,10 @@ func (r *Recorder) started(ev intercept.Event) {
 }
 
 func (r *Recorder) add(ev intercept.Event) *job {
-	j := &job{session: ev.Session, statement: *ev.Statement}
-	j.statement.Info = r.read(&j.statement)
+	j := &job{Observation: store.Observation{Session: *ev.Session, Statement: *ev.Statement}}
+	j.Statement.Info = r.read(&j.Statement)
 	j.place = r.order.PushBack(j)
-	r.pending[j.statement.ID] = j
+	r.pending[j.Statement.ID] = j
 	return j
 }
 
@@ -241,7 +238,7 @@ func (r *Recorder) read(st *intercept.Statement) (info hiveql.Info) {
 
 func (r *Recorder) remove(j *job) {
 	r.order.Remove(j.place)
-	delete(r.pending, j.statement.ID)
+	delete(r.pending, j.Statement.ID)
 }
 
 func (r *Recorder) ended(ev intercept.Event) {
@@ -250,12 +247,12 @@ func (r *Recorder) ended(ev intercept.Event) {
 		j = r.add(ev)
 		j.analysed = true
 	}
-	info := j.statement.Info
-	j.session, j.statement, j.ended = ev.Session, *ev.Statement, true
-	j.statement.Info = info
-	if operation, ok := askRows(&j.statement); ok && r.cfg.Rows != nil && !r.silent.Load() {
+	info := j.Statement.Info
+	j.Session, j.Statement, j.ended = *ev.Session, *ev.Statement, true
+	j.Statement.Info = info
+	if operation, ok := askRows(&j.Statement); ok && r.cfg.Rows != nil && !r.silent.Load() {
 		select {
-		case r.questions <- question{id: j.statement.ID, server: j.session.Server, operation: operation}:
+		case r.questions <- question{id: j.Statement.ID, server: j.Session.Server, operation: operation}:
 			j.asking = true
 		default: // recorded as uncounted
 		}
@@ -265,14 +262,14 @@ func (r *Recorder) ended(ev intercept.Event) {
 
 func (r *Recorder) analysed(res result) {
 	if j := r.pending[res.id]; j != nil {
-		j.analysis, j.analysed = res.analysis, true
+		j.Analysis, j.analysed = res.analysis, true
 		r.settle(j)
 	}
 }
 
 func (r *Recorder) counted(c count) {
 	if j := r.pending[c.id]; j != nil {
-		j.statement.ModifiedRows, j.asking = c.rows, false
+		j.Statement.ModifiedRows, j.asking = c.rows, false
 		r.settle(j)
 	}
 }
@@ -283,7 +280,7 @@ func (r *Recorder) abandon(session string) {
 	for e := r.order.Front(); e != nil; {
 		j := e.Value.(*job)
 		e = e.Next()
-		if j.statement.SessionID == session && !j.ended {
+		if j.Statement.SessionID == session && !j.ended {
 			r.giveUp(j)
 		}
 	}
@@ -291,8 +288,8 @@ func (r *Recorder) abandon(session string) {
 
 // giveUp records a statement as it is, for the last time.
 func (r *Recorder) giveUp(j *job) {
-	r.record(j)
 	r.remove(j)
+	r.hand(&j.Observation)
 }
 
 // settle records a statement whose analysis is known: as running while it runs, and for good when it has ended.
@@ -301,17 +298,23 @@ func (r *Recorder) settle(j *job) {
 	case !j.analysed, j.asking:
 	case j.ended:
 		r.giveUp(j)
-	case j.analysis != nil:
+	case j.Analysis != nil:
 		r.record(j)
 	}
 }
 
+// record records a statement as it is now.
 func (r *Recorder) record(j *job) {
-	o := store.Observation{Session: j.session, Statement: j.statement, Analysis: j.analysis}
-	if j.statement.State == intercept.StateFinished {
-		o.Writes = writesOf(&j.statement)
+	o := j.Observation
+	r.hand(&o)
+}
+
+// hand gives an observation away.
+func (r *Recorder) hand(o *store.Observation) {
+	if o.Statement.State == intercept.StateFinished {
+		o.Writes = writesOf(&o.Statement)
 	}
-	r.cfg.Record(Record{Observation: &o})
+	r.cfg.Record(Record{Observation: o})
 }
 
 // queryOf is the EXPLAIN of a statement in its own session.

@@ -77,13 +77,13 @@ func (b *bench) at(st *intercept.Statement) *intercept.Statement {
 }
 
 func (b *bench) start(st *intercept.Statement) {
-	b.events <- intercept.Event{Kind: intercept.StatementStarted, Session: b.own, Statement: b.at(st)}
+	b.events <- intercept.Event{Kind: intercept.StatementStarted, Session: &b.own, Statement: b.at(st)}
 }
 
 func (b *bench) end(st *intercept.Statement) {
 	ended := b.at(st)
 	ended.State, ended.EndedAt = intercept.StateFinished, time.Now()
-	b.events <- intercept.Event{Kind: intercept.StatementEnded, Session: b.own, Statement: ended}
+	b.events <- intercept.Event{Kind: intercept.StatementEnded, Session: &b.own, Statement: ended}
 }
 
 // observation takes the next record, which must be one.
@@ -119,7 +119,7 @@ func (b *bench) wantNoMore(t *testing.T) {
 
 func TestRecorderKeepsTheOrder(t *testing.T) {
 	b := newBench(t, nil).begin(t)
-	b.events <- intercept.Event{Kind: intercept.SessionOpened, Session: b.own}
+	b.events <- intercept.Event{Kind: intercept.SessionOpened, Session: &b.own}
 	for i, sql := range []string{"SET a=1", "INSERT INTO t VALUES (1)"} {
 		st := statement(fmt.Sprint(i), sql)
 		b.start(st)
@@ -127,7 +127,7 @@ func TestRecorderKeepsTheOrder(t *testing.T) {
 	}
 	closed := b.own
 	closed.ClosedAt = time.Now()
-	b.events <- intercept.Event{Kind: intercept.SessionClosed, Session: closed}
+	b.events <- intercept.Event{Kind: intercept.SessionClosed, Session: &closed}
 
 	if r := receive(t, b.records); r.Session == nil || !r.Session.ClosedAt.IsZero() {
 		t.Errorf("first %+v", r)
@@ -247,8 +247,8 @@ func TestRecorderEndWasDropped(t *testing.T) {
 	b := newBench(t, func(c *RecorderConfig) { c.Analyzer = nil })
 	b.start(statement("1", joinSQL))
 	elsewhere := statement("2", joinSQL)
-	b.events <- intercept.Event{Kind: intercept.StatementStarted, Session: sessionOf(nil), Statement: elsewhere}
-	b.events <- intercept.Event{Kind: intercept.SessionClosed, Session: b.own}
+	b.events <- intercept.Event{Kind: intercept.StatementStarted, Session: new(sessionOf(nil)), Statement: elsewhere}
+	b.events <- intercept.Event{Kind: intercept.SessionClosed, Session: &b.own}
 	b.takeEvents()
 	if o := b.observation(t); o.Statement.ID != "1" || o.Statement.State != intercept.StateRunning {
 		t.Errorf("got %+v", o)
@@ -264,7 +264,7 @@ func TestRecorderEndWasDropped(t *testing.T) {
 func TestRecorderBoundsWhatIsPending(t *testing.T) {
 	b := newBench(t, func(c *RecorderConfig) { c.Analyzer = nil })
 	for i := range maxPending + 3 {
-		b.event(intercept.Event{Kind: intercept.StatementStarted, Session: b.own, Statement: b.at(statement(fmt.Sprint(i), "SET a=1"))})
+		b.event(intercept.Event{Kind: intercept.StatementStarted, Session: &b.own, Statement: b.at(statement(fmt.Sprint(i), "SET a=1"))})
 	}
 	if len(b.pending) != maxPending || b.order.Len() != maxPending {
 		t.Errorf("%d pending", len(b.pending))

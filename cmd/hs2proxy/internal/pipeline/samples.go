@@ -19,22 +19,26 @@ type Sample struct {
 
 // Samples keeps the last execution of each query. It is safe for concurrent use.
 type Samples struct {
-	byQuery *lru.Cache[string, Sample]
+	byQuery *lru.Cache[sampleKey, Sample]
 }
+
+// sampleKey names a query under its settings, which are a settingsKey.
+type sampleKey struct{ fingerprint, database, settings string }
 
 // NewSamples keeps size queries.
 func NewSamples(size int) (*Samples, error) {
-	c, err := lru.New[string, Sample](size)
+	c, err := lru.New[sampleKey, Sample](size)
 	return &Samples{byQuery: c}, err
-}
-
-func sampleKey(fingerprint, database string, settings map[string]string) string {
-	return fingerprint + "\n" + database + "\n" + settingsKey(settings)
 }
 
 // Put remembers an execution under the settings its analysis was recorded with.
 func (s *Samples) Put(st *intercept.Statement, session *intercept.Session, settings map[string]string) {
-	s.byQuery.Add(sampleKey(st.Info.Fingerprint, st.Database, settings), Sample{
+	s.put(st, session, settingsKey(settings))
+}
+
+// put is Put with the settingsKey of the settings.
+func (s *Samples) put(st *intercept.Statement, session *intercept.Session, settings string) {
+	s.byQuery.Add(sampleKey{st.Info.Fingerprint, st.Database, settings}, Sample{
 		SQL: st.SQL, Fallback: st.Info.Query, Configuration: session.Configuration,
 		Settings: st.Settings, ConfOverlay: st.ConfOverlay, Database: st.Database,
 	})
@@ -42,5 +46,5 @@ func (s *Samples) Put(st *intercept.Statement, session *intercept.Session, setti
 
 // Get finds the execution of a query under recorded settings.
 func (s *Samples) Get(fingerprint, database string, settings map[string]string) (Sample, bool) {
-	return s.byQuery.Get(sampleKey(fingerprint, database, settings))
+	return s.byQuery.Get(sampleKey{fingerprint, database, settingsKey(settings)})
 }
