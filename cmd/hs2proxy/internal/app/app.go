@@ -256,8 +256,9 @@ func (a *App) closeAll() {
 
 // NewAnalyzer wires an analyzer with connections of its own, which the returned function closes.
 func NewAnalyzer(cfg config.Config, explain pipeline.ExplainConfig, log zerolog.Logger) (*pipeline.Analyzer, func()) {
-	service := pipeline.NewService(explain.Login, nil)
 	explainer := pipeline.NewExplainer(explain, log)
+	service := pipeline.NewService(explain.Login, nil)
+	service.Guard = explainer.Guard
 	a := &pipeline.Analyzer{
 		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
 		Server: pipeline.NewServer(service, settingsMaxAge, time.Now), Tables: pipeline.NewTables(service, cfg.Stats.MaxAge, time.Now), Log: log,

@@ -51,9 +51,6 @@ func workersExhausted(t *testing.T, refuse, cold bool) {
 	}
 	eventually(t, "the breaker's opening", func() bool {
 		work()
-		if cold && a.Counters().Failed.Load() > 2*int64(cfg.Explain.BreakerFailures) {
-			t.Skip("known defect: the server's settings are read outside of the breaker, so every statement tries again to connect")
-		}
 		return strings.Contains(out.String(), `"to":"open"`)
 	})
 	accepted, failed := hive.Accepted(), a.Counters().Failed.Load()

@@ -24,7 +24,7 @@ type line struct {
 }
 
 func (e *Explainer) newLine(server string) *line {
-	return &line{
+	l := &line{
 		pool: pool{login: func() (client.Config, error) { return e.cfg.Login(server) }},
 		breaker: gobreaker.NewCircuitBreaker[client.Result](gobreaker.Settings{
 			Name:        "explain",
@@ -41,6 +41,22 @@ func (e *Explainer) newLine(server string) *line {
 			},
 		}),
 	}
+	l.pool.rest.limit, l.pool.rest.over = idleLimit, l.pool.empty
+	return l
+}
+
+// Guard runs what connects to HiveServer2 for other uses behind the breaker of any server; ErrBusy means that it is open.
+func (e *Explainer) Guard(connect func() error) error {
+	_, err := e.line("").breaker.Execute(func() (client.Result, error) { return client.Result{}, connect() })
+	return busy(err)
+}
+
+// busy marks a breaker's refusal.
+func busy(err error) error {
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
 }
 
 // line is the one to a server; it is made when first needed.
@@ -66,10 +82,7 @@ func (l *line) protected(ctx context.Context, talk func(*client.Conn) (client.Re
 			}
 		}
 	})
-	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return res, fmt.Errorf("%w: %w", ErrBusy, err)
-	}
-	return res, err
+	return res, busy(err)
 }
 
 // Close closes the idle connections; running EXPLAINs close theirs when they end.

@@ -11,6 +11,9 @@ import (
 type pool struct {
 	login func() (client.Config, error)
 
+	// rest closes those that nobody has used for a while: each holds one of HiveServer2's worker threads.
+	rest idleTimer
+
 	mu struct {
 		sync.Mutex
 		idle   []*client.Conn
@@ -47,14 +50,24 @@ func (p *pool) give(c *client.Conn) {
 	p.mu.Unlock()
 	if !keep {
 		_ = c.Close()
+		return
 	}
+	p.rest.start()
 }
 
 // close closes the idle connections; those in use are closed when they come back.
 func (p *pool) close() {
 	p.mu.Lock()
+	p.mu.closed = true
+	p.mu.Unlock()
+	p.rest.stop()
+	p.empty()
+}
+
+func (p *pool) empty() {
+	p.mu.Lock()
 	idle := p.mu.idle
-	p.mu.idle, p.mu.closed = nil, true
+	p.mu.idle = nil
 	p.mu.Unlock()
 	for _, c := range idle {
 		_ = c.Close()

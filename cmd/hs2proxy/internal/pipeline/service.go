@@ -13,10 +13,13 @@ import (
 // statistics. Calls wait for one another, so that it costs HiveServer2 one worker thread.
 type Service struct {
 	login Login
+	// Guard runs what connects to HiveServer2, or says that it must not be tried now; nil runs it. Set it before the first use.
+	Guard func(connect func() error) error
 	conf  map[string]string
 
 	// turn holds the session while nobody uses it; nil means none is open.
 	turn chan *client.Session
+	idle idleTimer
 	once sync.Once
 }
 
@@ -24,6 +27,7 @@ type Service struct {
 func NewService(login Login, conf map[string]string) *Service {
 	s := &Service{login: login, conf: conf, turn: make(chan *client.Session, 1)}
 	s.turn <- nil
+	s.idle.limit, s.idle.over = idleLimit, s.rest
 	return s
 }
 
@@ -41,20 +45,21 @@ func (s *Service) Query(ctx context.Context, sql string) (client.Result, error) 
 	case <-ctx.Done():
 		return client.Result{}, fmt.Errorf("service session: %w", ctx.Err())
 	}
-	defer func() { s.turn <- session }()
+	s.idle.stop()
+	defer func() {
+		s.turn <- session
+		s.idle.start()
+	}()
 
 	for {
 		fresh := session == nil
 		if fresh {
-			cfg, err := s.login("")
-			if err != nil {
+			if err := s.guarded(func() (err error) {
+				session, err = s.open(ctx)
+				return err
+			}); err != nil {
 				return client.Result{}, err
 			}
-			opened, err := client.Open(ctx, cfg, s.conf)
-			if err != nil {
-				return client.Result{}, err
-			}
-			session = opened
 		}
 		res, err := session.Query(ctx, sql)
 		var refused *client.Error
@@ -69,9 +74,40 @@ func (s *Service) Query(ctx context.Context, sql string) (client.Result, error) 
 	}
 }
 
+func (s *Service) guarded(connect func() error) error {
+	if s.Guard == nil {
+		return connect()
+	}
+	return s.Guard(connect)
+}
+
+func (s *Service) open(ctx context.Context) (*client.Session, error) {
+	cfg, err := s.login("")
+	if err != nil {
+		return nil, err
+	}
+	return client.Open(ctx, cfg, s.conf)
+}
+
+// rest closes a session that nobody has used for a while: it holds one of HiveServer2's worker threads.
+func (s *Service) rest() {
+	select {
+	case session, ok := <-s.turn:
+		if !ok {
+			return
+		}
+		if session != nil {
+			_ = session.Close()
+		}
+		s.turn <- nil
+	default: // in use
+	}
+}
+
 // Close waits for a running call and closes the session.
 func (s *Service) Close() {
 	s.once.Do(func() {
+		s.idle.stop()
 		if session := <-s.turn; session != nil {
 			_ = session.Close()
 		}
