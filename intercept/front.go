@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/intercept/limit"
@@ -83,12 +85,11 @@ func (r *relay) readProxyHeader(b []byte) (n int, more bool, err error) {
 	case proxyheader.NeedMore:
 		return 0, true, nil
 	case proxyheader.Complete:
-		from := r.peer
 		if !h.Local {
-			from = h.Source
-			r.watch.from(from.String())
+			r.source = h.Source
+			r.watch.from(r.source.String())
 		}
-		return n, false, r.ticket.Move(from.Addr())
+		return n, false, r.ticket.Move(r.source.Addr())
 	default:
 		return 0, false, errProxyHeader
 	}
@@ -186,10 +187,14 @@ func (f *front) read() error {
 		f.first = append(f.first, buffer[:n]...)
 		return nil
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSlowLogin
+	case errors.Is(err, syscall.ECONNRESET) && len(f.first) == 0:
+		return io.EOF // it was a look whether we are there
+	default:
+		return err
 	}
-	return err
 }
 
 // replayed is a connection of which the first bytes have been read already.

@@ -1,11 +1,13 @@
 package intercept
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -15,6 +17,8 @@ import (
 	athrift "github.com/apache/thrift/lib/go/thrift"
 	"github.com/beltran/gohive/hiveserver"
 	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
 )
 
 // hang is when a test that waits for an event gives up: it guards against hanging and measures nothing.
@@ -233,4 +237,30 @@ func rowsReply(size int) []byte {
 	return frameOf("FetchResults", athrift.REPLY, &hiveserver.TCLIServiceFetchResultsResult{Success: &hiveserver.TFetchResultsResp{
 		Status: good(), Results: &hiveserver.TRowSet{Rows: []*hiveserver.TRow{}, Columns: []*hiveserver.TColumn{column}},
 	}})
+}
+
+// logIn passes a login; its bytes have been observed when it returns.
+func logIn(t *testing.T, client, server net.Conn) {
+	t.Helper()
+	says(t, client, server, hs2test.Plain("bi", "x"))
+	says(t, server, client, complete)
+}
+
+// openRequest is the arguments of OpenSession.
+func openRequest() *hiveserver.TCLIServiceOpenSessionArgs {
+	return &hiveserver.TCLIServiceOpenSessionArgs{Req: &hiveserver.TOpenSessionReq{ClientProtocol: hiveserver.TProtocolVersion_HIVE_CLI_SERVICE_PROTOCOL_V10}}
+}
+
+// statusOf reads an HTTP response.
+func statusOf(t *testing.T, conn net.Conn) int {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
 }

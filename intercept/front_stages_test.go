@@ -92,6 +92,7 @@ func (s stageOf) reach(t *testing.T, w way, cfg Config, hive *script) (r *rig, c
 	eventually(t, "the connection", func() bool { return r.server.Stats().Accepted == 1 })
 	if !s.lazy && !s.lost {
 		server = hive.next(t)
+		eventually(t, "the proxy's part of it", func() bool { return r.server.Stats().Dials == 1 })
 	}
 	s.come(t, client, server)
 	return r, client, server, found

@@ -113,13 +113,6 @@ func FuzzLoopRelay(f *testing.F) {
 	})
 }
 
-// logIn passes a login; its bytes have been observed when it returns.
-func logIn(t *testing.T, client, server net.Conn) {
-	t.Helper()
-	says(t, client, server, hs2test.Plain("bi", "x"))
-	says(t, server, client, complete)
-}
-
 // TestLoopSlowReaders: frames far larger than all buffers, both ways at once, to sides that do not read until the loop can write to
 // neither; small socket buffers make it stop often.
 func TestLoopSlowReaders(t *testing.T) {

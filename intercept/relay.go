@@ -22,6 +22,7 @@ type relay struct {
 	id       int64
 	openedAt time.Time
 	peer     netip.AddrPort // the connection's own; the client's is watch's
+	source   netip.AddrPort // peer, or what its PROXY header says
 	watch    watcher
 	wire     *thrift.Conn
 	ticket   limit.Ticket
@@ -50,7 +51,7 @@ type carrier interface {
 // begin makes r the relay of a client and registers it, unless the Server is closing or a limit is reached. clientAddr is what
 // RemoteAddr says, also for connections that are not TCP's.
 func (s *Server) begin(r *relay, peer netip.AddrPort, clientAddr string) bool {
-	r.server, r.peer, r.openedAt = s, peer, s.now()
+	r.server, r.peer, r.source, r.openedAt = s, peer, peer, s.now()
 	addr := peer.Addr()
 	if s.proxied(peer) {
 		addr = netip.Addr{} // it comes with the PROXY header

@@ -194,8 +194,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) cutAll() int {
-	s.cancel()
 	all := s.relays()
+	s.cancel() // not before: it ends those that are being connected
 	for _, r := range all {
 		r.cut()
 	}

@@ -19,11 +19,14 @@ type watcher struct {
 // Login hands the login on. Who the client says it is counts once HiveServer2 has agreed.
 func (w *watcher) Login(l thrift.Login) {
 	r := w.relay
-	if l.ForwardedFor != "" && r.server.cfg.Trusted.Contains(r.peer.Addr()) {
-		if from := proxyheader.ForwardedFor(l.ForwardedFor, r.peer.Addr(), r.server.cfg.Trusted); from != r.peer.Addr() {
-			w.from(from.String())
-			w.limit(r.ticket.Move(from))
+	// The sender of the bytes is judged, not the balancer that carried them and said so in a PROXY header.
+	if trusted := r.server.cfg.Trusted; trusted.Contains(r.source.Addr()) {
+		from, text := proxyheader.ForwardedFor(l.ForwardedFor, r.source.Addr(), trusted), r.source.String()
+		if from != r.source.Addr() {
+			text = from.String()
 		}
+		w.from(text) // the request before may have been another client's
+		w.limit(r.ticket.Move(from))
 	}
 	w.Connection.Login(l)
 }
