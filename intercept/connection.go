@@ -18,6 +18,10 @@ type Connection struct {
 	// opened are the sessions that end with this connection; calls are statements whose ExecuteStatement has no reply yet.
 	opened map[*session]struct{}
 	calls  map[*statement]struct{}
+	// latest and last are the one of opened that was used last and the running statement that began last, if they have not ended:
+	// most calls are about them, and need no look into the tracker's maps.
+	latest *session
+	last   *statement
 }
 
 // Connect begins a connection from the client's address (host:port).
@@ -89,13 +93,13 @@ func (c *Connection) Call(call thrift.Call) any {
 			return st
 		}
 	case *hiveserver.TGetOperationStatusReq:
-		return c.tracker.operation(req.OperationHandle)
+		return c.operation(req.OperationHandle)
 	case *hiveserver.TCancelOperationReq:
-		return c.tracker.operation(req.OperationHandle)
+		return c.operation(req.OperationHandle)
 	case *hiveserver.TCloseOperationReq:
-		return c.tracker.operation(req.OperationHandle)
+		return c.operation(req.OperationHandle)
 	case *hiveserver.TCloseSessionReq:
-		if s := c.tracker.session(req.SessionHandle); s != nil {
+		if s := c.session(req.SessionHandle); s != nil {
 			return s
 		}
 	}
@@ -178,7 +182,7 @@ func (c *Connection) Close() {
 		}
 		s.opener = nil
 	}
-	c.opened = nil
+	c.opened, c.latest, c.last = nil, nil, nil
 }
 
 // succeeded reports whether the status lets the result count.

@@ -100,28 +100,55 @@ func (c *Connection) add(s *session) {
 	default:
 		c.opened[s] = struct{}{}
 	}
+	if s.opener != nil {
+		c.latest = s
+	}
 	t.emit(SessionOpened, s, nil)
 }
 
 // confirm unties an adopted session from the connection that used it first; the one that opened it is not known. It needs
 // the lock.
 func (s *session) confirm() {
-	if s.doubtful && s.opener != nil {
-		delete(s.opener.opened, s)
+	if s.doubtful {
+		s.leave()
 		s.opener = nil
 	}
 	s.doubtful = false
 }
 
 // session is the live session with this handle, nil without one.
-func (t *Tracker) session(h *hiveserver.TSessionHandle) *session {
+func (c *Connection) session(h *hiveserver.TSessionHandle) *session {
 	handle, ok := handleOf(h)
 	if !ok {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.sessions[handle]
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	return c.find(handle)
+}
+
+// find is the live session with this handle, nil without one. It needs the lock.
+func (c *Connection) find(handle SessionHandle) *session {
+	if s := c.latest; s != nil && s.Handle == handle {
+		return s
+	}
+	s := c.tracker.sessions[handle]
+	if s != nil && s.opener == c {
+		c.latest = s
+	}
+	return s
+}
+
+// leave unties the session from the connection that it would end with. It needs the lock.
+func (s *session) leave() {
+	c := s.opener
+	if c == nil {
+		return
+	}
+	delete(c.opened, s)
+	if c.latest == s {
+		c.latest = nil
+	}
 }
 
 func (t *Tracker) closeSession(s *session, open State) {
@@ -146,9 +173,7 @@ func (t *Tracker) drop(s *session, open State) {
 	s.ClosedAt, s.copied = t.cfg.Now(), nil
 	delete(t.sessions, s.Handle)
 	t.used.Remove(s.place)
-	if s.opener != nil {
-		delete(s.opener.opened, s)
-	}
+	s.leave()
 	t.emit(SessionClosed, s, nil)
 }
 

@@ -40,7 +40,7 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.sessions[handle]
+	s := c.find(handle)
 	if s == nil {
 		s = c.adopt(handle)
 	}
@@ -99,13 +99,17 @@ func withoutSecret(sql string, info hiveql.Info) (string, hiveql.Info) {
 }
 
 // operation is the running statement with this handle as a token, nil without one.
-func (t *Tracker) operation(h *hiveserver.TOperationHandle) any {
+func (c *Connection) operation(h *hiveserver.TOperationHandle) any {
 	id, ok := operationID(h)
 	if !ok {
 		return nil
 	}
+	t := c.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if st := c.last; st != nil && st.operation == id {
+		return st
+	}
 	if st := t.operations[id]; st != nil {
 		return st
 	}
@@ -139,7 +143,7 @@ func (t *Tracker) executed(st *statement, resp *hiveserver.TExecuteStatementResp
 		if secret := resp.OperationHandle.OperationId.Secret; len(secret) == 16 {
 			st.OperationSecret = [16]byte(secret)
 		}
-		t.operations[id] = st
+		t.operations[id], st.conn.last = st, st
 		if rows := resp.OperationHandle.ModifiedRowCount; rows != nil && *rows >= 0 && *rows < 1<<62 {
 			n := int64(*rows)
 			st.ModifiedRows = &n
@@ -230,6 +234,9 @@ func (t *Tracker) forget(st *statement) {
 	t.text -= st.size()
 	delete(st.session.statements, st)
 	delete(st.conn.calls, st)
+	if st.conn.last == st {
+		st.conn.last = nil
+	}
 	if st.OperationID != "" {
 		delete(t.operations, st.operation)
 	}

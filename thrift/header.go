@@ -114,8 +114,8 @@ func (h *header) whole(p []byte) bool {
 	if method == MethodUnknown {
 		return false
 	}
-	h.typ, h.method, h.nameLen, h.nameHash = typ, method, int32(length), 0 //nolint:gosec // at most keptName
-	h.seq = int32(binary.BigEndian.Uint32(p[8+length:]))                   //nolint:gosec // the wire's signed number
+	h.typ, h.method, h.nameLen, h.nameHash = typ, method, int32(length), 0
+	h.seq = int32(binary.BigEndian.Uint32(p[8+length:])) //nolint:gosec // the wire's signed number
 	return true
 }
 
