@@ -110,7 +110,7 @@ func (c *loopConn) connect(to netip.AddrPort) error {
 func (c *loopConn) connected() {
 	code, err := unix.GetsockoptInt(c.upstream.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && code != 0 {
-		err = unix.Errno(code) //nolint:gosec // an errno
+		err = unix.Errno(code)
 	}
 	if err == nil && !c.upstream.writable {
 		return // the first news can be of something else

@@ -41,7 +41,7 @@ func (w *watcher) limit(err error) {
 
 // judged counts the login that an HTTP response is about. One without credentials is refused as part of every negotiation.
 func (w *watcher) judged(status int) {
-	login := w.Connection.seen()
+	login := w.seen()
 	switch {
 	case status/100 == 2:
 		w.limit(w.relay.ticket.Login(login.User))
