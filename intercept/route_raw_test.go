@@ -5,6 +5,9 @@ import (
 	"net"
 	"slices"
 	"testing"
+
+	"github.com/hs2proxy/hs2proxy/intercept"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 )
 
 // TestRouteVerbatim: everything said over HTTP arrives as it was said, in whatever pieces, where requests have a choice.
@@ -43,6 +46,30 @@ func TestRouteVerbatim(t *testing.T) {
 					t.Errorf("%d connections to HiveServer2", n)
 				}
 				eventually(t, "the end", func() bool { return f.server.Stats().Open == 0 && f.open("a")+f.open("b") == 0 })
+			}
+		})
+	}
+}
+
+// TestRouteWithinTLS: the same within TLS on both sides.
+func TestRouteWithinTLS(t *testing.T) {
+	tr := transports()[2]
+	tr.secure = true
+	for _, name := range []string{"401 negotiation", "chunked", "error pages"} {
+		t.Run(name, func(t *testing.T) {
+			hive := newTape(t)
+			set, err := upstream.NewStatic(servers(hive.addr, hive.addr), upstream.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = set.Close() })
+			p := tr.proxy(t, "", intercept.Config{Servers: set})
+			client, server := hive.connect(t, p)
+			pass(t, client, server, httpConversations()[name]...)
+			end(t, client, server)
+			eventually(t, "the end", func() bool { return p.server.Stats().Open == 0 })
+			if n := hive.accepted.Load(); n != 1 {
+				t.Errorf("%d connections to HiveServer2", n)
 			}
 		})
 	}
