@@ -88,6 +88,9 @@ func (w *walker) feed(p []byte) (n int, done bool, err error) {
 		}
 		top := &w.stack[len(w.stack)-1]
 		if top.kind != athrift.STRUCT {
+			if top.elem == athrift.STRING && top.kind != athrift.MAP {
+				n += w.strings(top, p[n:], w.size+int64(n))
+			}
 			err = w.element(top)
 		} else {
 			if n == len(p) {
@@ -135,6 +138,20 @@ func (w *walker) field(t athrift.TType) error {
 		return nil
 	}
 	return w.begin(t, 2)
+}
+
+// strings passes over the elements of a list that p holds from first to last byte: most of a result is lists of strings. It
+// stops before one that is not sound. at is the struct's size so far.
+func (w *walker) strings(top *level, p []byte, at int64) (n int) {
+	for top.left > 0 && len(p)-n >= 4 {
+		length := signed(p[n:])
+		if length < 0 || length > int64(len(p)-n-4) || length > w.limit-at-int64(n)-4 {
+			break
+		}
+		n += 4 + int(length)
+		top.left--
+	}
+	return n
 }
 
 // element begins the next element of a container, or ends it.
