@@ -126,6 +126,22 @@ func (s *Server) KillSession(id string) (Killed, error) {
 	return Killed{Connection: info, AlsoEnded: live.SharedWith}, nil
 }
 
+// SessionEnded notes that HiveServer2 has ended the session with this id out of the relay's sight. It reports whether the session was
+// followed.
+func (s *Server) SessionEnded(id string) bool { return s.tracker.ended(id) }
+
+func (t *Tracker) ended(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for handle, s := range t.sessions {
+		if handle.ID() == id {
+			t.drop(s, StateClosed)
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Server) relayOf(c *Connection) *relay {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,6 +30,8 @@ type relay struct {
 	fromClient, fromServer atomic.Int64
 	// loggedIn: the login has been judged. Only the goroutine of HiveServer2's bytes touches it.
 	loggedIn bool
+	// http: counted as HTTP.
+	http atomic.Bool
 	// refusal is set when a limit refuses the login that is passing.
 	refusal atomic.Pointer[limit.Exceeded]
 
@@ -119,6 +121,9 @@ func (r *relay) end() {
 	if r.wire.Refused() && r.watch.seen().Transport == thrift.Binary { // HTTP's were counted one by one
 		s.counters.refusedLogins.Add(1)
 		_ = r.ticket.LoginFailed()
+	}
+	if r.http.Load() {
+		s.counters.openHTTP.Add(-1)
 	}
 	r.wire.Release()
 	r.ticket.Release()

@@ -13,6 +13,8 @@ type Stats struct {
 	Accepted, Open                    int64
 	ClientFailures, UpstreamFailures  int64
 	BytesFromClients, BytesFromServer int64
+	// HTTP connections of those accepted, and of those open now, as far as they are followed.
+	HTTP, OpenHTTP int64
 	// Limited connections were refused at the door by a limit.
 	Limited int64
 	// Dials are attempts to connect to HiveServer2, FailedDials those of them without success.
@@ -52,6 +54,7 @@ type counters struct {
 	dials, failedDials                atomic.Int64
 	refusedLogins                     atomic.Int64
 	limited                           atomic.Int64
+	http, openHTTP                    atomic.Int64
 	decodeFailures                    atomic.Int64
 	blind                             [256]atomic.Int64 // by thrift.BlindReason
 	calls                             callCounters
@@ -62,6 +65,7 @@ func (c *counters) snapshot() Stats {
 	s := Stats{
 		Accepted: c.accepted.Load(), Open: c.open.Load(),
 		ClientFailures: c.clientFailures.Load(), UpstreamFailures: c.upstreamFailures.Load(),
+		HTTP: c.http.Load(), OpenHTTP: c.openHTTP.Load(),
 		BytesFromClients: c.bytesFromClients.Load(), BytesFromServer: c.bytesFromServer.Load(),
 		Dials: c.dials.Load(), FailedDials: c.failedDials.Load(),
 		RefusedLogins: c.refusedLogins.Load(), Limited: c.limited.Load(), DecodeFailures: c.decodeFailures.Load(),

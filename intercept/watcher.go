@@ -19,6 +19,10 @@ type watcher struct {
 // Login hands the login on. Who the client says it is counts once HiveServer2 has agreed.
 func (w *watcher) Login(l thrift.Login) {
 	r := w.relay
+	if l.Transport == thrift.HTTP && !r.http.Swap(true) {
+		r.server.counters.http.Add(1)
+		r.server.counters.openHTTP.Add(1)
+	}
 	// The sender of the bytes is judged, not the balancer that carried them and said so in a PROXY header.
 	if trusted := r.server.cfg.Trusted; trusted.Contains(r.source.Addr()) {
 		from, text := proxyheader.ForwardedFor(l.ForwardedFor, r.source.Addr(), trusted), r.source.String()

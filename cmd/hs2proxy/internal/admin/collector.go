@@ -112,6 +112,14 @@ var traffic = []family{
 		one(func(r *reading) int64 { return r.stats.Accepted }),
 	},
 	{
+		"http_connections_open", "Client connections that speak HTTP open now, those passed through in TLS not among them.", gauge, nil,
+		one(func(r *reading) int64 { return r.stats.OpenHTTP }),
+	},
+	{
+		"http_connections_accepted_total", "Client connections that spoke HTTP, those passed through in TLS not among them.", counter, nil,
+		one(func(r *reading) int64 { return r.stats.HTTP }),
+	},
+	{
 		"connections_failed_total", "Connections that ended before their time, by the side that failed.", counter,
 		[]string{"side"},
 		bySide("client", "hiveserver2", func(r *reading) (int64, int64) { return r.stats.ClientFailures, r.stats.UpstreamFailures }),

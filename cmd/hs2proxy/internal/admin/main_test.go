@@ -119,7 +119,7 @@ func newFake() *fakeRelay {
 	return &fakeRelay{
 		accepting: true, now: time.Now, servers: newServers("a:10000", "b:10000"),
 		stats: intercept.Stats{
-			Accepted: 9, Open: 2, ClientFailures: 1, UpstreamFailures: 3, BytesFromClients: 100, BytesFromServer: 2000,
+			Accepted: 9, Open: 2, HTTP: 7, OpenHTTP: 1, ClientFailures: 1, UpstreamFailures: 3, BytesFromClients: 100, BytesFromServer: 2000,
 			Dials: 5, FailedDials: 2, RefusedLogins: 4, DecodeFailures: 6, Blind: map[thrift.BlindReason]int64{thrift.BlindTLS: 8},
 			Calls: []intercept.CallStats{{
 				Method: thrift.ExecuteStatement, Calls: 12,

@@ -57,6 +57,8 @@ func TestValues(t *testing.T) {
 	for _, line := range []string{
 		`hs2proxy_connections_open 2`,
 		`hs2proxy_connections_accepted_total 9`,
+		`hs2proxy_http_connections_open 1`,
+		`hs2proxy_http_connections_accepted_total 7`,
 		`hs2proxy_connections_failed_total{side="client"} 1`,
 		`hs2proxy_connections_failed_total{side="hiveserver2"} 3`,
 		`hs2proxy_connections_blind_total{reason="tls"} 8`,

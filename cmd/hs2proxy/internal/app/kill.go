@@ -20,6 +20,8 @@ type killer struct {
 	relay interface {
 		Sessions() []intercept.LiveSession
 		KillSession(id string) (intercept.Killed, error)
+		// SessionEnded: the relay does not see our own connections.
+		SessionEnded(id string) bool
 	}
 	// end closes a session by its handle, on a connection of our own.
 	end func(ctx context.Context, server string, session client.Handle) error
@@ -83,8 +85,10 @@ func (k *killer) closeIt(ctx context.Context, s intercept.Session) error {
 	var refused *client.Error
 	switch {
 	case err == nil:
+		k.relay.SessionEnded(s.Handle.ID())
 		return nil
 	case errors.As(err, &refused) && gone(refused):
+		k.relay.SessionEnded(s.Handle.ID())
 		return fmt.Errorf("%w: HiveServer2 %s has closed it already (%s)", intercept.ErrNoSession, s.Server, refused.Message)
 	case errors.As(err, &refused):
 		return fmt.Errorf("HiveServer2 %s refuses to close it: %w", s.Server, err)

@@ -125,8 +125,11 @@ func TestKillOverHTTP(t *testing.T) {
 	if err != nil || !killed.Closed || killed.Connection != 0 || killed.Server != v.hive.Addr() || killed.Session != s.ID {
 		t.Errorf("killed %+v, %v", killed, err)
 	}
-	if v.sessions() != 0 {
-		t.Errorf("%d sessions in HiveServer2 after the kill", v.sessions())
+	if live, err := v.port.Sessions(t.Context()); err != nil || len(live) != 0 || v.sessions() != 0 {
+		t.Errorf("after the kill: %+v, %v, %d sessions in HiveServer2", live, err, v.sessions())
+	}
+	if got := metric(t, v.app, "hs2proxy_http_connections_open"); got < 1 {
+		t.Errorf("%g connections over HTTP", got)
 	}
 	resp, err := c.Execute(t.Context(), session, "SELECT 1", true)
 	if err != nil || resp.Status.StatusCode != hiveserver.TStatusCode_ERROR_STATUS {
@@ -139,6 +142,7 @@ func TestKillOverHTTP(t *testing.T) {
 		t.Error("the log holds SQL text")
 	}
 	hangUp()
+	waitFor(t, func() bool { return metric(t, v.app, "hs2proxy_http_connections_open") == 0 })
 	v.end(t)
 	goleak.VerifyNone(t, before)
 }
@@ -201,6 +205,12 @@ func TestKillUnknown(t *testing.T) {
 type fakeSessions struct {
 	session intercept.Session
 	cut     error
+	ended   bool
+}
+
+func (f *fakeSessions) SessionEnded(string) bool {
+	f.ended = true
+	return true
 }
 
 func (f *fakeSessions) Sessions() []intercept.LiveSession {
@@ -251,6 +261,9 @@ func TestWaysToKill(t *testing.T) {
 			got, err := k.kill(t.Context(), f.session.Handle.ID())
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || errors.Is(err, intercept.ErrNoSession) != c.missing {
 				t.Errorf("error %v, want %q", err, c.want)
+			}
+			if told := c.ended > 0 && (c.end == nil || c.missing || c.want == ""); f.ended != told {
+				t.Errorf("the relay was told of the end: %v, want %v", f.ended, told)
 			}
 			if got.Connection != c.connection || got.Closed != c.closed || len(got.AlsoEnded) != c.also || ended != c.ended {
 				t.Errorf("%+v, asked HiveServer2 %d times", got, ended)
