@@ -51,23 +51,32 @@ func (s *Server) eager(peer netip.AddrPort) bool {
 	if s.cfg.ClientTLS != nil || s.proxied(peer) {
 		return false
 	}
-	list := s.candidates(upstream.Binary)
+	list := s.listed(upstream.Binary)
 	return len(list) == 1 && addressOf(list[0], upstream.HTTP) == addressOf(list[0], upstream.Binary) && !s.routed()
 }
 
 // routed reports whether the requests of an HTTP connection may go to different servers: there are several, or a session is on one
 // that is not listed any more.
 func (s *Server) routed() bool {
-	list := s.candidates(upstream.HTTP)
+	list := s.listed(upstream.HTTP)
 	return len(list) > 1 || len(list) == 1 && s.affinity.beside(list[0].ID)
 }
 
-// candidates are the servers to try. One that is known for a single transport serves all clients: what they speak is theirs to know.
+// candidates are the servers to try, in that order. One that is known for a single transport serves all clients: what they speak is
+// theirs to know.
 func (s *Server) candidates(t upstream.Transport) []*upstream.Server {
 	if list := s.cfg.Servers.Candidates(t); len(list) > 0 {
 		return list
 	}
 	return s.cfg.Servers.Candidates(1 - t)
+}
+
+// listed are the same servers, in no order.
+func (s *Server) listed(t upstream.Transport) []*upstream.Server {
+	if list := s.cfg.Servers.Listed(t); len(list) > 0 {
+		return list
+	}
+	return s.cfg.Servers.Listed(1 - t)
 }
 
 // addressOf is where a server is reached for a transport, by the same rule.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
+	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
@@ -112,24 +113,24 @@ func TestKillWithoutConnection(t *testing.T) {
 // TestReach: the latest attempt to connect is known, whoever made it, and an attempt that we gave up is none.
 func TestReach(t *testing.T) {
 	r := newRig(t, hs2test.Config{}, Config{})
-	if d := r.server.LastDial(); !d.At.IsZero() {
+	if d := lastDial(r); !d.At.IsZero() {
 		t.Errorf("dialled before anybody came: %+v", d)
 	}
 	eventually(t, "accepting", r.server.Accepting)
 	r.dial()
-	if d := r.server.LastDial(); d.At.IsZero() || d.Err != nil {
+	if d := lastDial(r); d.At.IsZero() || d.Err != nil {
 		t.Errorf("after a client: %+v", d)
 	}
 	if err := r.server.Probe(t.Context()); err != nil || r.hive.Accepted() < 1 {
 		t.Errorf("probe: %v", err)
 	}
 	r.hive.Close()
-	if err := r.server.Probe(t.Context()); err == nil || r.server.LastDial().Err == nil {
-		t.Errorf("probe of a server that is down: %v, noted %+v", err, r.server.LastDial())
+	if err := r.server.Probe(t.Context()); err == nil || lastDial(r).Err == nil {
+		t.Errorf("probe of a server that is down: %v, noted %+v", err, lastDial(r))
 	}
-	at := r.server.LastDial().At
+	at := lastDial(r).At
 	r.server.dial = func(context.Context, string) (net.Conn, error) { return nil, context.Canceled }
-	if err := r.server.Probe(t.Context()); err == nil || !r.server.LastDial().At.Equal(at) {
+	if err := r.server.Probe(t.Context()); err == nil || !lastDial(r).At.Equal(at) {
 		t.Errorf("a canceled attempt was noted: %v", err)
 	}
 	if s := r.server.Stats(); s.Dials != 3 || s.FailedDials != 1 {
@@ -213,3 +214,6 @@ func TestAddedLatency(t *testing.T) {
 		t.Errorf("%d pieces timed, %s in all, after %d calls", got.Count, got.Sum, calls)
 	}
 }
+
+// lastDial is the latest attempt to connect to the only server.
+func lastDial(r *rig) upstream.Dial { return r.server.Servers()[0].LastDial }

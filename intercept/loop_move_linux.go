@@ -196,8 +196,15 @@ func (e *loopEnd) waitWritable() {
 
 // moved is called when bytes have reached the other end.
 func (e *loopEnd) moved() {
-	if c := e.conn; c.ended && e == &c.upstream {
+	c := e.conn
+	if e != &c.upstream {
+		return
+	}
+	if c.ended {
 		c.boundUpstream()
+	}
+	if c.retired.Load() && c.idle() {
+		c.finish()
 	}
 }
 

@@ -35,6 +35,9 @@ type relay struct {
 	// refusal is set when a limit refuses the login that is passing.
 	refusal atomic.Pointer[limit.Exceeded]
 
+	// retired: end the connection when its client waits for nothing.
+	retired atomic.Bool
+
 	mu struct {
 		sync.Mutex
 		carrier  carrier

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -29,7 +28,6 @@ type Server struct {
 	affinity *affinity // of HTTP requests
 
 	counters counters
-	lastDial atomic.Pointer[Dial]
 	// ctx ends when the drain is over; it aborts dials.
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Listed are the listed servers that speak a transport, in no order. Asking changes nothing; the slice must not be changed.
+func (s *Set) Listed(t Transport) []*Server { return *s.lists[t].Load() }
+
 // Candidates are the listed servers that speak a transport, in the order in which one connect should try them: the healthy ones,
 // those with the fewest connections first and equals in turn; then those that failed lately, the one whose back-off ends earliest
 // first. Empty when there is none. Ask once per connect: after a server's back-off one caller, and no other, is told to try it in

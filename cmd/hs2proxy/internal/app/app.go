@@ -85,6 +85,8 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	if a.server, err = newRelay(cfg, a.way, a.door, a.queue, log); err != nil {
 		return nil, err
 	}
+	grown := a.server.Rerouted
+	a.way.grown.Store(&grown)
 
 	cache, err := pipeline.NewCache(cacheSize, cfg.Explain.MaxAge, time.Now)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -29,6 +30,8 @@ type Way struct {
 	cfg     config.Config
 	Servers *upstream.Set
 	TLS     *tlsfiles.ClientTLS // nil: none of our own
+	// grown is called when another server is listed.
+	grown atomic.Pointer[func()]
 }
 
 // NewWay reads the files and finds the servers. Close ends it.
@@ -39,6 +42,7 @@ func NewWay(ctx context.Context, cfg config.Config, log zerolog.Logger) (*Way, e
 	}
 	opts := upstream.Options{Probe: probePeriod, ProbeTimeout: cfg.Upstream.DialTimeout, Log: log}
 	w := &Way{cfg: cfg, TLS: secure}
+	opts.OnChange = w.changed
 	z := cfg.Upstream.ZooKeeper
 	if z.Ensemble == "" {
 		w.Servers, err = upstream.NewStatic(ServerList(cfg), opts)
@@ -51,6 +55,12 @@ func NewWay(ctx context.Context, cfg config.Config, log zerolog.Logger) (*Way, e
 		return nil, fmt.Errorf("upstream: %w", err)
 	}
 	return w, nil
+}
+
+func (w *Way) changed(c upstream.Change) {
+	if grown := w.grown.Load(); grown != nil && (c.Kind == upstream.Joined || c.Kind == upstream.Moved) {
+		(*grown)()
+	}
 }
 
 // Close stops following the servers.
