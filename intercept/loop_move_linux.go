@@ -220,14 +220,14 @@ func (e *loopEnd) ended(err error) {
 		return
 	}
 	if !errors.Is(err, io.EOF) {
-		if c.interrupted() {
+		if c.missed(e.side()) {
 			c.note(&failure{e.side(), phaseRead, err})
 		}
 		c.finish()
 		return
 	}
 	c.finished(e.stream)
-	if c.interrupted() {
+	if c.missed(e.side()) {
 		c.note(&failure{e.side(), phaseCall, errClosedInCall})
 	}
 	e.over = true
@@ -251,7 +251,10 @@ func (e *loopEnd) unwritable(err error) {
 	c := e.conn
 	f := &failure{e.other().side(), phaseWrite, err}
 	if e.side() == thrift.HiveServer2 {
-		c.fail(f)
+		if !c.ended || c.missed(thrift.Client) || c.watch.seen().Transport != thrift.HTTP {
+			c.note(f)
+		}
+		c.finish()
 		return
 	}
 	if c.interrupted() {

@@ -102,7 +102,10 @@ func (p *pump) unwritable(err error) {
 	r := p.relay
 	f := &failure{p.other(), phaseWrite, err}
 	if p.side == thrift.HiveServer2 || errors.Is(err, net.ErrClosed) {
-		r.fail(f)
+		if !r.clientEnded.Load() || r.missed(thrift.Client) || r.watch.seen().Transport != thrift.HTTP {
+			r.note(f)
+		}
+		r.close()
 		return
 	}
 	if r.interrupted() {
@@ -128,7 +131,7 @@ func (p *pump) ended(err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		r.finished(p.stream)
-		if r.interrupted() {
+		if r.missed(p.side) {
 			r.note(&failure{p.side, phaseCall, errClosedInCall})
 		}
 		closeWrite(p.to)
@@ -143,7 +146,7 @@ func (p *pump) ended(err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		r.close()
 	default:
-		if r.interrupted() {
+		if r.missed(p.side) {
 			r.note(&failure{p.side, phaseRead, err})
 		}
 		r.close()

@@ -225,6 +225,15 @@ func (r *relay) interrupted() bool {
 	return r.wire.Waiting() > 0 || r.wire.Stream(thrift.Client).Inside() || r.wire.Stream(thrift.HiveServer2).Inside()
 }
 
+// missed reports whether an end of this side's bytes, now, leaves the other with less than it should have had. Clients over HTTP
+// that make a connection for each call close it when they have the message, before the end of the response that it came in.
+func (r *relay) missed(side thrift.Side) bool {
+	if side == thrift.Client && r.watch.seen().Transport == thrift.HTTP {
+		return r.wire.Waiting() > 0 || r.wire.Stream(thrift.Client).Inside()
+	}
+	return r.interrupted()
+}
+
 // idle reports whether the client waits for nothing. A blind connection never is: its calls are not known.
 func (r *relay) idle() bool { return !r.interrupted() && r.wire.Blind() == thrift.NotBlind }
 

@@ -193,7 +193,7 @@ func takes(server *upstream.Server, q *thrift.HTTPRequest) bool {
 
 // ended deals with the end of the client's bytes.
 func (r *route) ended(err error) {
-	if r.interrupted() && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed) {
+	if r.missed(thrift.Client) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed) {
 		f := &failure{thrift.Client, phaseRead, err}
 		if errors.Is(err, io.EOF) {
 			f.phase, f.err = phaseCall, errClosedInCall
