@@ -111,7 +111,7 @@ func (p *pump) unwritable(err error) {
 	if r.interrupted() {
 		r.note(f)
 	}
-	_ = p.to.SetReadDeadline(time.Now().Add(r.relay.server.cfg.HalfClose))
+	_ = p.to.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
 }
 
 func (p *pump) other() thrift.Side {
@@ -142,7 +142,7 @@ func (p *pump) ended(err error) {
 		}
 		// HiveServer2 never closes only one side. Whatever the client still sends is read and dropped by the kernel's
 		// refusal, as it would be without us; its own close is awaited so that it can read the last bytes in peace.
-		_ = p.to.SetReadDeadline(time.Now().Add(r.relay.server.cfg.HalfClose))
+		_ = p.to.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, net.ErrClosed):
 		r.close()
 	default:
@@ -157,6 +157,6 @@ func (p *pump) ended(err error) {
 // connection. It may be called again with every reply.
 func (p *pumped) boundUpstream() {
 	if p.idle() {
-		_ = p.conns.upstream.SetReadDeadline(time.Now().Add(p.relay.server.cfg.HalfClose))
+		_ = p.conns.upstream.SetReadDeadline(time.Now().Add(p.server.cfg.HalfClose))
 	}
 }

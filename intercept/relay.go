@@ -96,11 +96,11 @@ func (r *relay) via(server *upstream.Server) {
 	r.watch.via(server.ID)
 }
 
-// note keeps the first reason why the connection ends.
+// note keeps the first reason why the connection ends; that we refused a length is one of its own, whatever came before.
 func (r *relay) note(f *failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.mu.failure == nil && !r.mu.cut {
+	if (r.mu.failure == nil || f.phase == phaseLength) && !r.mu.cut {
 		r.mu.failure = f
 	}
 }

@@ -110,6 +110,8 @@ func checkEvents(rt *rapid.T, events []Event) {
 				rt.Fatalf("event %d: %s ended as %s", i, e.Statement.ID, e.Statement.State)
 			}
 			delete(running, e.Statement.ID)
+		case StatementVoid:
+			rt.Fatalf("event %d: %s taken back, and no call was rejected", i, e.Statement.ID)
 		case SessionClosed:
 			delete(open, h)
 			for id, s := range running {
