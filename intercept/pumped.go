@@ -44,14 +44,14 @@ func (s *Server) pump(r *relay, client net.Conn, first []byte) {
 // what an idle connection costs.
 func (p *pumped) open(first []byte) {
 	defer p.done()
-	ctx := p.relay.server.ctx
+	ctx := p.server.ctx
 	f := &front{p.relay, p.conns.client, first}
 	o, err := f.open(ctx)
 	if err != nil {
 		p.fail(&failure{thrift.Client, phaseOf(err), err})
 		return
 	}
-	if o == openHTTP && p.relay.server.routed() {
+	if o == openHTTP && p.server.routed() {
 		p.route(f)
 		return
 	}
@@ -66,10 +66,10 @@ func (p *pumped) open(first []byte) {
 	up := newPump(p, thrift.Client, f.client, conn)
 	down := newPump(p, thrift.HiveServer2, conn, f.client)
 	up.first = f.first
-	p.login = time.AfterFunc(p.relay.server.cfg.LoginTimeout, p.slowLogin)
+	p.login = time.AfterFunc(p.server.cfg.LoginTimeout, p.slowLogin)
 	p.running.Add(2)
-	p.relay.server.work.Go(down.run)
-	p.relay.server.work.Go(up.run)
+	p.server.work.Go(down.run)
+	p.server.work.Go(up.run)
 }
 
 // slowLogin is called when the time for a login is over.

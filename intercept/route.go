@@ -48,7 +48,7 @@ func (p *pumped) route(f *front) {
 	p.conns.Lock()
 	p.conns.client, p.conns.route = f.client, r
 	p.conns.Unlock()
-	p.login = time.AfterFunc(p.relay.server.cfg.LoginTimeout, p.slowLogin)
+	p.login = time.AfterFunc(p.server.cfg.LoginTimeout, p.slowLogin)
 	r.run(f.first)
 }
 
@@ -152,7 +152,7 @@ func (r *route) next(q *thrift.HTTPRequest) (to *branch, err error) {
 // choose finds the server of a request: the one that has the session, or none. A request without a session goes where its cookie is
 // valid, else where the connection's last request went (a negotiation goes on there), else where there are the fewest connections.
 func (r *route) choose(q *thrift.HTTPRequest) (*branch, error) {
-	s := r.relay.server
+	s := r.server
 	if id, known := s.affinity.handle(q); known {
 		server, ok := s.cfg.Servers.ByID(id)
 		if !ok {

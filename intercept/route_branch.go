@@ -29,7 +29,7 @@ func (r *route) to(server *upstream.Server) (*branch, error) {
 	if b != nil {
 		return b, nil
 	}
-	conn, err := r.dialServer(r.relay.server.ctx, server, upstream.HTTP)
+	conn, err := r.dialServer(r.server.ctx, server, upstream.HTTP)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *route) to(server *upstream.Server) (*branch, error) {
 	}
 	r.kept[server.ID] = b
 	r.running.Add(1)
-	r.relay.server.work.Go(b.run)
+	r.server.work.Go(b.run)
 	return b, nil
 }
 
@@ -95,7 +95,7 @@ func (b *branch) answered() bool {
 	defer r.conns.Unlock()
 	if r.busy {
 		r.busy = false
-		r.relay.server.affinity.taken(&r.asked, answer, b.server.ID)
+		r.server.affinity.taken(&r.asked, answer, b.server.ID)
 		r.free.Broadcast()
 	}
 	return blind || !r.over

@@ -98,5 +98,5 @@ func (r *route) unwritable(to *branch, err error) {
 	if r.interrupted() {
 		r.note(f)
 	}
-	_ = to.conn.SetReadDeadline(time.Now().Add(r.relay.server.cfg.HalfClose))
+	_ = to.conn.SetReadDeadline(time.Now().Add(r.server.cfg.HalfClose))
 }
