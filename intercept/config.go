@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/intercept/limit"
@@ -28,6 +29,8 @@ type Config struct {
 	Address string
 	// Servers are the HiveServer2s where there may be several.
 	Servers *upstream.Set
+	// Loops is how many event loops there are, on Linux; one for each processor by default.
+	Loops int
 	// DialTimeout bounds one attempt to connect to one of them; the client waits meanwhile.
 	DialTimeout time.Duration
 	// LoginTimeout bounds the time from accepting a connection to the end of its login; where that cannot be seen, to its first
@@ -71,6 +74,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.HalfClose == 0 {
 		c.HalfClose = DefaultHalfClose
+	}
+	if c.Loops == 0 {
+		c.Loops = runtime.GOMAXPROCS(0)
 	}
 	if c.DrainIdle == 0 {
 		c.DrainIdle = DefaultDrainIdle
@@ -121,6 +127,7 @@ func (c Config) Validate() error {
 		name  string
 		value int64
 	}{
+		{"event loops", int64(c.Loops)},
 		{"largest call", c.Limits.MaxCallBytes},
 		{"largest reply", c.Limits.MaxReplyBytes},
 		{"copy limit", int64(c.Limits.CopyBytes)},

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +65,7 @@ func (ls *loops) start(s *Server) ([]*loop, error) {
 	if all := ls.running(); all != nil {
 		return all, nil
 	}
-	all := make([]*loop, runtime.GOMAXPROCS(0))
+	all := make([]*loop, s.cfg.Loops)
 	for i := range all {
 		l, err := newLoop(s)
 		if err != nil {

@@ -35,6 +35,7 @@ func (c serveCmd) Run(ctx context.Context) error {
 		return err
 	}
 	s := &serving{flags: c, redact: redact, log: redactedLogger(cfg.Log, redact), socket: os.Getenv("NOTIFY_SOCKET")}
+	spareProcessor(&cfg.Relay)
 	if s.app, err = app.New(ctx, cfg, s.log); err != nil {
 		return err
 	}

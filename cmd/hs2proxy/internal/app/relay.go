@@ -30,7 +30,7 @@ func newRelay(cfg config.Config, way *Way, d door, sink intercept.Sink, log zero
 		return nil, err
 	}
 	c := intercept.Config{
-		Servers: way.Servers, DialTimeout: cfg.Upstream.DialTimeout, LoginTimeout: cfg.Clients.LoginTimeout,
+		Servers: way.Servers, Loops: cfg.Relay.Loops, DialTimeout: cfg.Upstream.DialTimeout, LoginTimeout: cfg.Clients.LoginTimeout,
 		Limits: thrift.Limits{MaxCallBytes: cfg.Relay.CallLimit, MaxReplyBytes: cfg.Relay.ReplyLimit, CopyBytes: cfg.Relay.CopyLimit},
 
 		TLSRequired: cfg.Clients.TLS.Required, Trusted: trusted, ReadProxyHeader: cfg.Clients.ProxyProtocol,

@@ -32,6 +32,8 @@ type Relay struct {
 	ReplyLimit int64 `koanf:"reply_limit"`
 	// CopyLimit is how much of a watched call is copied for decoding, in bytes; longer statements pass but are not explained.
 	CopyLimit int `koanf:"copy_limit"`
+	// Loops is how many event loops move the bytes; 0: one for each processor.
+	Loops int `koanf:"loops"`
 	// QueueSize is how many observations may wait for analysis; further ones are counted and dropped.
 	QueueSize int `koanf:"queue_size"`
 	// DrainTimeout is how long running connections may finish after SIGTERM.

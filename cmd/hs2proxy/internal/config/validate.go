@@ -28,6 +28,7 @@ func (c Config) Validate() error {
 	v.check(c.Relay.CopyLimit >= 4<<10 && int64(c.Relay.CopyLimit) <= c.Relay.CallLimit, "relay.copy_limit", c.Relay.CopyLimit,
 		"bytes between 4096 and relay.call_limit")
 	v.check(c.Relay.QueueSize >= 16 && c.Relay.QueueSize <= 1<<20, "relay.queue_size", c.Relay.QueueSize, "between 16 and 1048576")
+	v.check(c.Relay.Loops >= 0 && c.Relay.Loops <= 1024, "relay.loops", c.Relay.Loops, "between 0 (one for each processor) and 1024")
 	v.positive("relay.drain_timeout", c.Relay.DrainTimeout)
 	v.service(c.Service)
 	v.positive("explain.timeout", c.Explain.Timeout)
