@@ -102,6 +102,9 @@ func (s *serving) reload() {
 		s.log.Error().Err(err).Msg("reload refused, nothing changes")
 		return
 	}
+	if next.Relay.Loops == 0 { // as at the start
+		next.Relay.Loops = s.app.Config().Relay.Loops
+	}
 	applied, restart, err := s.app.Reload(next)
 	if err != nil {
 		s.log.Error().Err(err).Msg("reload refused, nothing changes")
