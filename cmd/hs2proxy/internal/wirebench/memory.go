@@ -10,10 +10,14 @@ import (
 
 // idle reads what resting connections cost in resident memory.
 func (r *rig) idle(ctx context.Context) *Scenario {
-	s := &Scenario{
+	return r.memories(ctx, r.resting, &Scenario{
 		Name: idleScenario, Unit: "KiB each",
 		Does: fmt.Sprintf("resident memory of %d connections with a session each, at rest, by connection", r.opt.idle),
-	}
+	})
+}
+
+// memories takes one sample of each target that is a process of ours.
+func (r *rig) memories(ctx context.Context, take func(context.Context, *target) (Sample, error), s *Scenario) *Scenario {
 	if s.failed(r.startTargets(ctx)) {
 		return s
 	}
@@ -23,7 +27,7 @@ func (r *rig) idle(ctx context.Context) *Scenario {
 		}
 		var sample Sample
 		err := t.turn(func() (err error) {
-			sample, err = r.resting(ctx, t)
+			sample, err = take(ctx, t)
 			return err
 		})
 		if err != nil {
@@ -61,29 +65,10 @@ func (r *rig) resting(ctx context.Context, t *target) (Sample, error) {
 
 // slow reads how far resident memory grows while a large result passes to a slow reader.
 func (r *rig) slow(ctx context.Context) *Scenario {
-	s := &Scenario{
+	return r.memories(ctx, r.throttled, &Scenario{
 		Name: slowScenario, Unit: "peak MiB",
 		Does: fmt.Sprintf("resident memory at its peak, while %d MiB pass to a reader of %d MiB/s", r.opt.slowSize>>20, r.opt.slowRate>>20),
-	}
-	if s.failed(r.startTargets(ctx)) {
-		return s
-	}
-	for _, t := range r.running {
-		if t.proc == nil {
-			continue
-		}
-		var sample Sample
-		err := t.turn(func() (err error) {
-			sample, err = r.throttled(ctx, t)
-			return err
-		})
-		if err != nil {
-			s.failed(fmt.Errorf("%s: %w", t.name, err))
-			continue
-		}
-		s.Samples = append(s.Samples, sample)
-	}
-	return s
+	})
 }
 
 func (r *rig) throttled(ctx context.Context, t *target) (Sample, error) {
