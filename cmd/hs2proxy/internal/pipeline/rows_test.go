@@ -74,7 +74,12 @@ func TestRowsAreNotAskedForInVain(t *testing.T) {
 func TestRowsArePreparedFor(t *testing.T) {
 	b := newBench(t, nil).begin(t)
 	b.start(statement("1", "INSERT INTO t VALUES (1)"))
-	eventually(t, "a connection is there before the write ends", func() bool { return b.server.connections() == 1 })
+	pool := &b.cfg.Analyzer.Explainer.line("").pool
+	eventually(t, "an idle connection is there before the write ends", func() bool {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		return len(pool.mu.idle) == 1
+	})
 	if err := b.cfg.Analyzer.Explainer.Prepare(within(t), ""); err != nil {
 		t.Fatal(err)
 	}
