@@ -44,7 +44,7 @@ func LimitConfig(cfg config.Config) limit.Config {
 	c := cfg.Clients
 	return limit.Config{
 		Max: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress, MaxPerUser: c.MaxConnectionsPerUser,
-		FailedLogins: limit.FailedLogins{Limit: c.FailedLogins.Limit, Window: c.FailedLogins.Window, Pause: c.FailedLogins.Pause},
+		FailedLogins: limit.FailedLogins(c.FailedLogins),
 	}
 }
 

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"net/netip"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/intercept/proxyheader"
 	"github.com/hs2proxy/hs2proxy/intercept/tlsfiles"
 	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
@@ -25,7 +28,38 @@ func ServiceConfig(cfg config.Config, server upstream.Server, upstreamTLS *tlsfi
 	if upstreamTLS != nil {
 		c.TLS = upstreamTLS.Config(hostOf(c.Address))
 	}
+	if version := proxyVersion(cfg); version != 0 {
+		c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialAnnounced(ctx, network, address, version)
+		}
+	}
 	return c
+}
+
+// proxyVersion is that of the PROXY header HiveServer2 is sent, 0 for none.
+func proxyVersion(cfg config.Config) int {
+	switch cfg.Upstream.ProxyProtocol {
+	case "v1":
+		return 1
+	case "v2":
+		return 2
+	default:
+		return 0
+	}
+}
+
+// dialAnnounced begins a connection with the PROXY header of one that is our own.
+func dialAnnounced(ctx context.Context, network, address string, version int) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(proxyheader.Append(nil, version, netip.AddrPort{}, netip.AddrPort{})); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("PROXY header: %w", err)
+	}
+	return conn, nil
 }
 
 // UpstreamTLS reads what TLS towards HiveServer2 needs; nil where it is not enabled. The error names the field.

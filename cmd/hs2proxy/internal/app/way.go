@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
-	"github.com/hs2proxy/hs2proxy/intercept/proxyheader"
 	"github.com/hs2proxy/hs2proxy/intercept/tlsfiles"
 	"github.com/hs2proxy/hs2proxy/intercept/upstream"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
@@ -82,47 +79,11 @@ func (w *Way) Login(id string) (client.Config, error) {
 		if len(list) == 0 {
 			return client.Config{}, errNoServer
 		}
-		return w.to(*list[0]), nil
+		return ServiceConfig(w.cfg, *list[0], w.TLS), nil
 	}
 	server, ok := w.Servers.ByID(id)
 	if !ok {
 		return client.Config{}, fmt.Errorf("%w by the name %s", errNoServer, id)
 	}
-	return w.to(*server), nil
-}
-
-func (w *Way) to(server upstream.Server) client.Config {
-	c := ServiceConfig(w.cfg, server, w.TLS)
-	if version := proxyVersion(w.cfg); version != 0 {
-		c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialAnnounced(ctx, network, address, version)
-		}
-	}
-	return c
-}
-
-// proxyVersion is that of the PROXY header HiveServer2 is sent, 0 for none.
-func proxyVersion(cfg config.Config) int {
-	switch cfg.Upstream.ProxyProtocol {
-	case "v1":
-		return 1
-	case "v2":
-		return 2
-	default:
-		return 0
-	}
-}
-
-// dialAnnounced begins a connection with the PROXY header of one that is our own.
-func dialAnnounced(ctx context.Context, network, address string, version int) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(proxyheader.Append(nil, version, netip.AddrPort{}, netip.AddrPort{})); err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("PROXY header: %w", err)
-	}
-	return conn, nil
+	return ServiceConfig(w.cfg, *server, w.TLS), nil
 }
