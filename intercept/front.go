@@ -18,29 +18,9 @@ import (
 	"github.com/hs2proxy/hs2proxy/thrift"
 )
 
-// opening is what the first byte of a connection says.
-type opening uint8
-
-const (
-	openBinary opening = iota // SASL, bare Thrift, or nothing we know
-	openHTTP
-	openTLS
-)
-
-func openingOf(first byte) opening {
-	switch first {
-	case 0x16: // a handshake record
-		return openTLS
-	case 'C', 'D', 'G', 'H', 'O', 'P', 'T': // the first letters of HTTP's methods
-		return openHTTP
-	default:
-		return openBinary
-	}
-}
-
-// transport is where such a connection goes. TLS that is passed through may hide either; it goes where binary clients go.
-func (o opening) transport() upstream.Transport {
-	if o == openHTTP {
+// transportOf is where such a connection goes. TLS that is passed through may hide either; it goes where binary clients go.
+func transportOf(o thrift.Opening) upstream.Transport {
+	if o == thrift.OpeningHTTP {
 		return upstream.HTTP
 	}
 	return upstream.Binary
@@ -139,9 +119,9 @@ type front struct {
 }
 
 // open waits for the first bytes, reads a PROXY header and ends TLS, as configured. It returns what the client's bytes begin with.
-func (f *front) open(ctx context.Context) (opening, error) {
+func (f *front) open(ctx context.Context) (thrift.Opening, error) {
 	if len(f.first) == 0 && f.server.eager(f.peer) {
-		return openBinary, nil
+		return thrift.OpeningUnknown, nil
 	}
 	_ = f.client.SetReadDeadline(time.Now().Add(f.server.cfg.LoginTimeout))
 	defer func() { _ = f.client.SetReadDeadline(time.Time{}) }()
@@ -163,9 +143,9 @@ func (f *front) open(ctx context.Context) (opening, error) {
 			return 0, err
 		}
 	}
-	o := openingOf(f.first[0])
+	o := thrift.OpeningOf(f.first[0])
 	switch {
-	case o == openTLS && f.server.cfg.ClientTLS != nil:
+	case o == thrift.OpeningTLS && f.server.cfg.ClientTLS != nil:
 		conn := tls.Server(&replayed{f.client, f.first}, f.server.cfg.ClientTLS)
 		if err := conn.HandshakeContext(ctx); err != nil {
 			return 0, fmt.Errorf("TLS handshake: %w", err)
@@ -174,7 +154,7 @@ func (f *front) open(ctx context.Context) (opening, error) {
 		if err := f.read(); err != nil {
 			return 0, err
 		}
-		o = openingOf(f.first[0])
+		o = thrift.OpeningOf(f.first[0])
 	case f.server.cfg.TLSRequired:
 		return 0, errTLSRequired
 	}

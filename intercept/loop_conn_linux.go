@@ -197,17 +197,17 @@ func (c *loopConn) open() {
 // choose decides by the first byte where the connection goes, and who carries it.
 func (c *loopConn) choose() {
 	s := c.loop.server
-	o := openingOf(c.client.bytes()[0])
+	o := thrift.OpeningOf(c.client.bytes()[0])
 	if s.needsPump(o) {
 		c.handOver()
 		return
 	}
-	c.dial(o.transport())
+	c.dial(transportOf(o))
 }
 
 // needsPump reports whether an event loop cannot carry such a connection.
-func (s *Server) needsPump(o opening) bool {
-	return s.cfg.ServerTLS != nil || s.cfg.TLSRequired || o == openTLS && s.cfg.ClientTLS != nil || o == openHTTP && s.routed()
+func (s *Server) needsPump(o thrift.Opening) bool {
+	return s.cfg.ServerTLS != nil || s.cfg.TLSRequired || o == thrift.OpeningTLS && s.cfg.ClientTLS != nil || o == thrift.OpeningHTTP && s.routed()
 }
 
 // handOver gives the connection to goroutines.

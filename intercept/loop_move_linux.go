@@ -160,27 +160,32 @@ func (e *loopEnd) shown() bool {
 func (e *loopEnd) write() bool {
 	c, to := e.conn, e.other()
 	n, err := unix.Write(to.fd, e.bytes())
+	if n <= 0 {
+		return e.stalled("write", err)
+	}
+	all := n == e.end-e.start
+	e.take(n)
+	c.count(e.side(), int64(n))
+	if !all {
+		to.waitWritable()
+		return false
+	}
+	e.moved()
+	return true
+}
+
+// stalled deals with a write to the other end that took nothing; true when it can be tried again at once.
+func (e *loopEnd) stalled(call string, err error) bool {
 	switch {
-	case n > 0:
-		all := n == e.end-e.start
-		e.take(n)
-		c.count(e.side(), int64(n))
-		if !all {
-			to.waitWritable()
-			return false
-		}
-		e.moved()
-		return true
 	case errors.Is(err, unix.EINTR):
 		return true
 	case errors.Is(err, unix.EAGAIN):
-		to.waitWritable()
-		return false
+		e.other().waitWritable()
 	default:
 		e.drop()
-		e.unwritable(os.NewSyscallError("write", err))
-		return false
+		e.unwritable(os.NewSyscallError(call, err))
 	}
+	return false
 }
 
 // waitWritable asks the system to tell when the end takes bytes again; most connections never need to.
@@ -251,9 +256,7 @@ func (e *loopEnd) unwritable(err error) {
 	c := e.conn
 	f := &failure{e.other().side(), phaseWrite, err}
 	if e.side() == thrift.HiveServer2 {
-		if !c.ended || c.missed(thrift.Client) || c.watch.seen().Transport != thrift.HTTP {
-			c.note(f)
-		}
+		c.noteUnread(f, c.ended)
 		c.finish()
 		return
 	}

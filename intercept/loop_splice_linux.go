@@ -72,25 +72,16 @@ func (e *loopEnd) suck() bool {
 func (e *loopEnd) drain() bool {
 	c, to := e.conn, e.other()
 	n, err := unix.Splice(e.pipe.out, nil, to.fd, nil, int(e.pipe.held), spliceFlags)
-	switch {
-	case n > 0:
-		e.pipe.held -= n
-		c.count(e.side(), n)
-		if e.pipe.held == 0 && e.coming == 0 {
-			e.givePipe()
-			e.moved()
-		}
-		return true
-	case errors.Is(err, unix.EINTR):
-		return true
-	case errors.Is(err, unix.EAGAIN):
-		to.waitWritable()
-		return false
-	default:
-		e.drop()
-		e.unwritable(os.NewSyscallError("splice", err))
-		return false
+	if n <= 0 {
+		return e.stalled("splice", err)
 	}
+	e.pipe.held -= n
+	c.count(e.side(), n)
+	if e.pipe.held == 0 && e.coming == 0 {
+		e.givePipe()
+		e.moved()
+	}
+	return true
 }
 
 func (e *loopEnd) takePipe() bool {

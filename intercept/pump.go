@@ -102,9 +102,7 @@ func (p *pump) unwritable(err error) {
 	r := p.relay
 	f := &failure{p.other(), phaseWrite, err}
 	if p.side == thrift.HiveServer2 || errors.Is(err, net.ErrClosed) {
-		if !r.clientEnded.Load() || r.missed(thrift.Client) || r.watch.seen().Transport != thrift.HTTP {
-			r.note(f)
-		}
+		r.noteUnread(f, r.clientEnded.Load())
 		r.close()
 		return
 	}

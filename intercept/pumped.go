@@ -51,11 +51,11 @@ func (p *pumped) open(first []byte) {
 		p.fail(&failure{thrift.Client, phaseOf(err), err})
 		return
 	}
-	if o == openHTTP && p.server.routed() {
+	if o == thrift.OpeningHTTP && p.server.routed() {
 		p.route(f)
 		return
 	}
-	conn, server, err := p.dial(ctx, o.transport())
+	conn, server, err := p.dial(ctx, transportOf(o))
 	if err != nil {
 		p.fail(&failure{thrift.HiveServer2, phaseConnect, err})
 		return

@@ -20,16 +20,38 @@ type reader interface {
 	release()
 }
 
+// pooled is the buffer of a read.
+type pooled struct {
+	secret bool // wipe what was read
+	buffer *[bufferSize]byte
+	n      int
+}
+
+func (p *pooled) take() { p.buffer = buffers.Get().(*[bufferSize]byte) }
+
+func (p *pooled) release() {
+	if p.buffer == nil {
+		return
+	}
+	if p.secret {
+		clear(p.buffer[:max(p.n, 0)])
+	}
+	buffers.Put(p.buffer)
+	p.buffer = nil
+}
+
 // plainReader works for every net.Conn; it holds its buffer while it waits.
 type plainReader struct {
-	conn   net.Conn
-	secret bool // wipe what was read
-	n      int
-	buffer *[bufferSize]byte
+	pooled
+	conn net.Conn
+}
+
+func newPlainReader(conn net.Conn, secret bool) *plainReader {
+	return &plainReader{pooled{secret: secret}, conn}
 }
 
 func (r *plainReader) read() ([]byte, error) {
-	r.buffer = buffers.Get().(*[bufferSize]byte)
+	r.take()
 	var err error
 	r.n, err = r.conn.Read(r.buffer[:])
 	if r.n > 0 {
@@ -37,14 +59,4 @@ func (r *plainReader) read() ([]byte, error) {
 	}
 	r.release()
 	return nil, err
-}
-
-func (r *plainReader) release() {
-	if r.buffer != nil {
-		if r.secret {
-			clear(r.buffer[:max(r.n, 0)])
-		}
-		buffers.Put(r.buffer)
-		r.buffer = nil
-	}
 }

@@ -14,22 +14,20 @@ import (
 func newReader(conn net.Conn, secret bool) reader {
 	if c, ok := conn.(*net.TCPConn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
-			r := &waitingReader{raw: raw, secret: secret}
+			r := &waitingReader{pooled: pooled{secret: secret}, raw: raw}
 			r.try = r.attempt
 			return r
 		}
 	}
-	return &plainReader{conn: conn, secret: secret}
+	return newPlainReader(conn, secret)
 }
 
 // waitingReader leaves the waiting to the runtime's poller and takes a buffer for each attempt only.
 type waitingReader struct {
-	raw    syscall.RawConn
-	secret bool                  // wipe what was read
-	try    func(fd uintptr) bool // attempt, bound once: no allocation per read
-	buffer *[bufferSize]byte
-	n      int
-	err    error
+	pooled
+	raw syscall.RawConn
+	try func(fd uintptr) bool // attempt, bound once: no allocation per read
+	err error
 }
 
 func (r *waitingReader) read() ([]byte, error) {
@@ -68,7 +66,7 @@ func ended(conn net.Conn) (is bool) {
 
 // attempt reads without waiting; false when nothing is there yet.
 func (r *waitingReader) attempt(fd uintptr) bool {
-	r.buffer = buffers.Get().(*[bufferSize]byte)
+	r.take()
 	for {
 		r.n, r.err = syscall.Read(int(fd), r.buffer[:])
 		switch {
@@ -79,15 +77,5 @@ func (r *waitingReader) attempt(fd uintptr) bool {
 			return false
 		}
 		return true
-	}
-}
-
-func (r *waitingReader) release() {
-	if r.buffer != nil {
-		if r.secret {
-			clear(r.buffer[:max(r.n, 0)])
-		}
-		buffers.Put(r.buffer)
-		r.buffer = nil
 	}
 }

@@ -234,6 +234,13 @@ func (r *relay) missed(side thrift.Side) bool {
 	return r.interrupted()
 }
 
+// noteUnread notes that the client takes no more of what HiveServer2 says, unless it has left with all that it asked for (missed).
+func (r *relay) noteUnread(f *failure, clientEnded bool) {
+	if !clientEnded || r.missed(thrift.Client) || r.watch.seen().Transport != thrift.HTTP {
+		r.note(f)
+	}
+}
+
 // idle reports whether the client waits for nothing. A blind connection never is: its calls are not known.
 func (r *relay) idle() bool { return !r.interrupted() && r.wire.Blind() == thrift.NotBlind }
 

@@ -157,9 +157,9 @@ func (s *Server) refused(peer netip.AddrPort, err error) {
 	s.log.Debug().Stringer("client", peer).Err(err).Msg("connection refused")
 }
 
-// Shutdown stops accepting and waits until every connection has ended; it ends those that nobody uses (Config.DrainIdle). When ctx ends first, the rest is cut, and the error
-// says how many. In either case nothing of the Server runs any more when it returns. It must be called once, also after
-// Serve has returned.
+// Shutdown stops accepting and waits until every connection has ended; it ends those that nobody uses (Config.DrainIdle). When ctx
+// ends first, the rest is cut, and the error says how many. In either case nothing of the Server runs any more when it returns. It
+// must be called once, also after Serve has returned.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if s.mu.closing {

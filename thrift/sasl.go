@@ -156,18 +156,46 @@ func (c *Conn) tellLogin() {
 	}
 }
 
+// Opening is what a client's first byte says of how the connection speaks.
+type Opening uint8
+
+// The openings.
+const (
+	OpeningUnknown Opening = iota
+	OpeningSASL
+	OpeningBare // NOSASL: a message without a frame
+	OpeningTLS
+	OpeningHTTP
+)
+
+// OpeningOf reads a client's first byte.
+func OpeningOf(first byte) Opening {
+	switch first {
+	case saslStart:
+		return OpeningSASL
+	case version1 >> 24:
+		return OpeningBare
+	case 0x16: // TLS handshake record
+		return OpeningTLS
+	case 'C', 'D', 'G', 'H', 'O', 'P', 'T': // the first letters of HTTP's methods
+		return OpeningHTTP
+	default:
+		return OpeningUnknown
+	}
+}
+
 // firstByte decides how the connection speaks.
 func (s *Stream) firstByte(b byte) {
 	c := s.conn
-	switch b {
-	case saslStart:
+	switch OpeningOf(b) {
+	case OpeningSASL:
 		c.client.phase, c.server.phase = phaseSASL, phaseSASL
-	case version1 >> 24:
+	case OpeningBare:
 		c.tellLogin()
 		c.client.phase, c.server.phase = phaseBare, phaseBare
-	case 0x16: // TLS handshake record
+	case OpeningTLS:
 		c.turnBlind(BlindTLS)
-	case 'C', 'D', 'G', 'H', 'O', 'P', 'T': // the first letters of HTTP's methods
+	case OpeningHTTP:
 		c.startHTTP()
 	default:
 		c.turnBlind(BlindUnknownProtocol)

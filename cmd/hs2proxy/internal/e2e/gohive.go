@@ -13,11 +13,7 @@ const goHiveProgram = "github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/e2e/cl
 // RunGoHive runs the steps with gohive and returns what it printed. It is built by the go command on PATH, inside this
 // module.
 func RunGoHive(ctx context.Context, target Target) ([]byte, error) {
-	t, err := target.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	argument, err := t.argument()
+	t, argument, err := target.prepared()
 	if err != nil {
 		return nil, err
 	}

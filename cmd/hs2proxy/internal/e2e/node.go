@@ -19,11 +19,7 @@ const hiveDriverPackage = "hive-driver@1.0.0"
 // RunHiveDriver runs the steps with the npm package hive-driver and returns what it printed. The first run installs it
 // into the user's cache folder, which takes Node.js and npm's registry; errors of that are one line.
 func RunHiveDriver(ctx context.Context, target Target) ([]byte, error) {
-	t, err := target.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	argument, err := t.argument()
+	t, argument, err := target.prepared()
 	if err != nil {
 		return nil, err
 	}

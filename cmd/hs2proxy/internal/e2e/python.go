@@ -33,11 +33,7 @@ func RunImpyla(ctx context.Context, target Target) ([]byte, error) {
 }
 
 func runPython(ctx context.Context, c client, source []byte, target Target) ([]byte, error) {
-	t, err := target.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	argument, err := t.argument()
+	t, argument, err := target.prepared()
 	if err != nil {
 		return nil, err
 	}

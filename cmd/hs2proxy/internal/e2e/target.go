@@ -66,6 +66,16 @@ func (t Target) split() (host string, port int, err error) {
 	return host, port, nil
 }
 
+// prepared is the target with its defaults, and its argument.
+func (t Target) prepared() (Target, string, error) {
+	t, err := t.withDefaults()
+	if err != nil {
+		return t, "", err
+	}
+	argument, err := t.argument()
+	return t, argument, err
+}
+
 // argument is the target as the clients read it that are not Java.
 func (t Target) argument() (string, error) {
 	host, port, err := t.split()
