@@ -48,10 +48,23 @@ func (p *pump) run() {
 		}
 	}
 	for p.step() {
-		if p.side == thrift.HiveServer2 && p.relay.clientEnded.Load() {
-			p.relay.boundUpstream()
+		if p.side == thrift.HiveServer2 && !p.answered() {
+			return
 		}
 	}
+}
+
+// answered is called when bytes of HiveServer2's have reached the client; false when the connection was only kept for them.
+func (p *pump) answered() bool {
+	r := p.relay
+	if r.clientEnded.Load() {
+		r.boundUpstream()
+	}
+	if r.retired.Load() && r.idle() {
+		r.close()
+		return false
+	}
+	return true
 }
 
 // step moves the next bytes. It reports whether the direction goes on.

@@ -11,13 +11,15 @@ import (
 
 // TestRerouted: once there are two servers, an HTTP connection made for one of them ends: at once when nothing is under way, else
 // with its reply, which the client gets.
-func TestRerouted(t *testing.T) {
+func TestRerouted(t *testing.T) { forWays(t, testRerouted) }
+
+func testRerouted(t *testing.T, w way) {
 	one, two := fakeHTTP(t), fakeHTTP(t)
 	set, err := upstream.NewStatic([]upstream.Server{{ID: "one", Binary: one.Addr(), HTTP: one.Addr()}}, upstream.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRigAt(t, Config{Servers: set})
+	r := w.rig(t, Config{Servers: set})
 	clients := map[bool]*hs2test.Client{}
 	sessions := map[bool]*hiveserver.TSessionHandle{}
 	for _, busy := range []bool{false, true} {
