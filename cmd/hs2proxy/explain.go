@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/advise"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
@@ -96,12 +97,11 @@ func (c explainCmd) judge(text string) error {
 	if err != nil {
 		return err
 	}
-	settings := advisor.NewSettings(c.Set)
-	var verdicts []advisor.JoinVerdict
+	q := advisor.Query{Plan: plan, Settings: advisor.NewSettings(c.Set)}
 	for _, j := range advisor.Joins(plan) {
-		verdicts = append(verdicts, advisor.Judge(j, settings))
+		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
-	printJoins(os.Stdout, verdicts, advisor.Findings(verdicts, settings))
+	printJoins(os.Stdout, q.Verdicts, advise.Findings(q))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/advise"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
@@ -85,7 +86,7 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 		return out, nil
 	}
 	witness := advisor.ParseWitness(text.Log)
-	a.judge(ctx, out, plan, &witness, a.settings(raw, &witness))
+	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness)}, &witness)
 	return out, nil
 }
 
@@ -128,20 +129,20 @@ func (a *Analyzer) settings(raw map[string]string, witness *advisor.Witness) adv
 	return s
 }
 
-func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, plan *explain.Plan, witness *advisor.Witness, settings advisor.Settings) {
-	joins := advisor.Joins(plan)
-	out.Tables = tablesOf(plan)
-	out.Usage = usageOf(plan, joins)
-	stats := a.statistics(ctx, out.Tables, joins)
-	advisor.EnrichFor(joins, stats, &settings)
+func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Query, witness *advisor.Witness) {
+	joins := advisor.Joins(q.Plan)
+	out.Tables = tablesOf(q.Plan)
+	out.Usage = usageOf(q.Plan, joins)
+	q.Tables = a.statistics(ctx, out.Tables, joins)
+	advisor.EnrichFor(joins, q.Tables, &q.Settings)
 	witness.Attach(joins)
-	growth := a.growth(ctx, stats)
+	growth := a.growth(ctx, q.Tables)
 	for _, j := range joins {
-		v := advisor.Judge(j, settings)
-		v.Expect(growth, settings)
-		out.Joins = append(out.Joins, v)
+		v := advisor.Judge(j, q.Settings)
+		v.Expect(growth, q.Settings)
+		q.Verdicts = append(q.Verdicts, v)
 	}
-	out.Findings = advisor.Findings(out.Joins, settings)
+	out.Joins, out.Findings = q.Verdicts, advise.Findings(q)
 }
 
 // statistics reads those of the tables it can, within statsTimeout, and of the partitions that the joins read where they are few.

@@ -1,0 +1,9 @@
+// Package advise asks every advisor about a query.
+package advise
+
+import "github.com/hs2proxy/hs2proxy/advisor"
+
+// Findings lists what all advisors have to say about a query, those about the choice of join strategies first.
+func Findings(q advisor.Query) []advisor.Finding {
+	return advisor.Findings(q.Verdicts, q.Settings)
+}
