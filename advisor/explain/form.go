@@ -34,6 +34,9 @@ func Parse(text string) (*Plan, error) {
 	case FormCBO, FormAST, FormDependency, FormAuthorization, FormLocks, FormRewrite, FormVectorization:
 		return &Plan{Form: form, Engine: EngineNone}, nil
 	}
+	if at, ok := maxComputeStart(lines); ok {
+		return nil, syntaxErrorf(lines[at].no, "a plan of MaxCompute, none of Hive's: it has no join strategies to read")
+	}
 	return nil, syntaxErrorf(lines[0].no, "no plan: none of Hive's EXPLAIN forms starts here or below")
 }
 

@@ -65,6 +65,9 @@ func isAnchor(s string) bool {
 	case s == headDependencies, s == headPlans, s == headVectorization, strings.HasPrefix(s, headVertexDependency):
 		return true
 	}
+	if _, _, ok := cutMaxComputeJob(s); ok {
+		return true
+	}
 	return isStageName(s)
 }
 
