@@ -12,7 +12,7 @@
 // error of HiveQL, which clients such as Beeline avoid by cutting it off themselves. And ${...} is replaced before
 // lexing everywhere, in strings and backticks too, so a name that holds it is not known from the text.
 //
-// [Parse] reads the whole text; [Peek] reads what changes the session, at next to no cost.
+// [Parse] reads the whole text; [Peek] reads what changes the session, at next to no cost; [Split] cuts a script into its statements.
 //
 // The package is pure: no I/O, no state, safe for concurrent use.
 package hiveql
