@@ -2,6 +2,7 @@ package advisor
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,6 +23,8 @@ type settingDef struct {
 	SettingInfo
 	aliases []string
 	set     func(*Settings, string) error
+	// advice: the selector does not read it, other advisors do.
+	advice bool
 }
 
 // Catalogue lists the settings that bear on join planning: the names to read in a session, Hive 4.0.1's defaults and what they mean.
@@ -30,7 +33,7 @@ func Catalogue() []SettingInfo {
 	infos := make([]SettingInfo, len(catalogue))
 	for i, d := range catalogue {
 		infos[i] = d.SettingInfo
-		infos[i].Selector = d.set != nil
+		infos[i].Selector = d.set != nil && !d.advice
 	}
 	return infos
 }
@@ -114,8 +117,10 @@ func def(name, value, unit, meaning string, set func(*Settings, string) error, a
 	return settingDef{SettingInfo: SettingInfo{Name: name, Default: value, Unit: unit, Meaning: meaning}, aliases: aliases, set: set}
 }
 
-// catalogue holds the defaults of HiveConf 4.0.1.
-var catalogue = []settingDef{
+var catalogue = slices.Concat(joinCatalogue, filterCatalogue())
+
+// joinCatalogue holds the defaults of HiveConf 4.0.1.
+var joinCatalogue = []settingDef{
 	def("hive.auto.convert.join", "true", "", "Turns map joins, bucket map joins and dynamically partitioned hash joins on.",
 		setBool(func(s *Settings) *bool { return &s.AutoConvertJoin })),
 	def("hive.auto.convert.join.noconditionaltask.size", "10000000", "bytes", "The memory the hashed sides of a map join may need together; LLAP inflates it.",
@@ -176,13 +181,16 @@ var catalogue = []settingDef{
 	def("hive.llap.daemon.service.hosts", "", "", "The LLAP registry: host names, or @name for ZooKeeper.", setHosts, "llap.daemon.service.hosts"),
 	def("hive.tez.container.size", "-1", "MB", "The memory of a Tez container, which has to back the budget.",
 		setInt(func(s *Settings) *int64 { return &s.ContainerMB })),
+	def("mapreduce.map.memory.mb", "-1", "MB", "The memory of a Tez container where hive.tez.container.size is not set.",
+		setInt(func(s *Settings) *int64 { return &s.MapMemoryMB })),
+	def("hive.llap.daemon.memory.per.instance.mb", "4096", "MB", "The memory of an LLAP daemon; its executors share it, and each has to back the budget.",
+		setInt(func(s *Settings) *int64 { return &s.DaemonMB }), "llap.daemon.memory.per.instance.mb"),
 
 	def("hive.execution.engine", "mr", "", "The engine; the five strategies are those of tez.", nil),
 	def("hive.auto.convert.join.noconditionaltask", "true", "", "Map joins without a conditional task; Tez plans none with one.", nil),
 	def("hive.auto.convert.anti.join", "true", "", "Turns an outer join that keeps only unmatched rows into an anti join.", nil),
 	def("hive.cbo.enable", "true", "", "The cost-based optimizer, which orders the joins.", setBool(func(s *Settings) *bool { return &s.CBO })),
 	def("hive.merge.nway.joins", "false", "", "Merges neighbouring joins on one key into one join of many inputs.", nil),
-	def("hive.tez.dynamic.semijoin.reduction", "true", "", "Prunes the big side of a shuffle join by a Bloom filter from the small side.", nil),
 	def("hive.tez.auto.reducer.parallelism", "false", "", "Lets Tez lower the number of reducers at run time.", nil),
 	def("hive.ignore.mapjoin.hint", "true", "", "Ignores MAPJOIN hints.", nil),
 	def("hive.optimize.skewjoin", "false", "", "Handles skewed keys at run time (MapReduce).", nil),

@@ -95,6 +95,12 @@ type Settings struct {
 
 	// ContainerMB is hive.tez.container.size in MB, −1 when Hive takes it from elsewhere; it decides nothing and backs advice on the budget.
 	ContainerMB int64 `json:"container_mb"`
+	// MapMemoryMB is mapreduce.map.memory.mb, which stands in where the container's size is not set; DaemonMB is
+	// hive.llap.daemon.memory.per.instance.mb. They too only back advice. See Memory.
+	MapMemoryMB int64 `json:"map_memory_mb"`
+	DaemonMB    int64 `json:"daemon_mb"`
+
+	Filters FilterSettings `json:"filters"`
 
 	// Malformed lists settings whose value could not be read, as name=value: the default is in force instead.
 	Malformed []string `json:"malformed,omitempty"`
