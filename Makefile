@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden vuln clean
+.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden plans vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -58,6 +58,9 @@ bench: build ## every benchmark once over, then proxies side by side (docs/bench
 
 golden: ## write the golden plans anew from what the parser reads now; review the diff
 	$(GO) test ./advisor/... -update
+
+plans: ## FILE=PLANS.jsonl.gz: reads each plan of such a file, compares its joins with the join operators of its text
+	@$(GO) run ./cmd/hs2proxy/internal/plans '$(FILE)'
 
 vuln: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## known vulnerabilities in what we depend on (asks the Go vulnerability database)
 	$< ./...

@@ -401,6 +401,30 @@ func TestParseUser(t *testing.T) {
 	}
 }
 
+// TestParseUserStages: Hive prints a stage that the vertices' one depends on below its last vertex, and a stage's task
+// with its properties.
+func TestParseUserStages(t *testing.T) {
+	p := parse(t, userPlan+`        Stage-2
+          Create Table{"name:":"shop.q1"}
+            Stage-3
+              Map 5 vectorized
+              File Output Operator [FS_12]
+                TableScan [TS_11] (rows=5 width=8)
+                  shop@orders,o,Tbl:COMPLETE,Col:NONE,Output:["id"]
+        Stage-4
+          Move Operator
+             Please refer to the previous Stage-3
+`)
+	var got []string
+	for _, s := range p.Stages {
+		got = append(got, s.ID+" "+s.Kind+" on "+strings.Join(s.DependsOn, " "))
+	}
+	want := []string{"Stage-0 Fetch Operator on Stage-1", "Stage-1 Tez on Stage-2 Stage-4", "Stage-2 Create Table on Stage-3", "Stage-3 Tez on ", "Stage-4 Move Operator on Stage-3"}
+	if !slices.Equal(got, want) {
+		t.Errorf("stages %q, want %q", got, want)
+	}
+}
+
 func TestExprs(t *testing.T) {
 	for text, want := range map[string][]explain.Expr{
 		"":              nil,

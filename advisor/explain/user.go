@@ -115,9 +115,9 @@ func (u *userReader) stageLines(s *Stage, kids []*node) {
 			u.spark = true // Hive prints no user-level plans of MR
 			u.stageLines(s, k.kids)
 		case v == nil && isOperatorText(k.text) && !strings.Contains(k.text, " ["):
-			// The stage's task: "Fetch Operator", "Move Operator", "Dependency Collection{}".
+			// The stage's task: "Fetch Operator", "Move Operator", "Dependency Collection{}", "Create Table{"name:":"db.t"}".
 			if s.Kind == "" {
-				s.Kind = strings.TrimSuffix(k.text, "{}")
+				s.Kind, _, _ = strings.Cut(k.text, "{")
 			}
 			u.stageLines(s, k.kids)
 		case isOperatorText(k.text):
@@ -178,13 +178,19 @@ func isOperatorText(text string) bool {
 	if kind, _, _, ok := splitUserOperator(text); ok {
 		return kind != ""
 	}
-	return operatorKinds[text] || strings.HasSuffix(text, " Operator") || strings.HasSuffix(text, "{}")
+	return operatorKinds[text] || strings.HasSuffix(text, " Operator") || isTaskText(text)
+}
+
+// isTaskText tells a stage's task with its properties: "Stats Work{}", "Create Table{"name:":"db.t"}".
+func isTaskText(text string) bool {
+	name, _, ok := strings.Cut(text, "{")
+	return ok && strings.HasSuffix(text, "}") && !strings.ContainsAny(name, ":,(['\"") && name != "" && name[0] >= 'A' && name[0] <= 'Z'
 }
 
 // splitUserOperator takes "Filter Operator [FIL_17] (rows=1/2 width=368)" apart.
 func splitUserOperator(text string) (kind, id, stats string, ok bool) {
 	i := strings.Index(text, " [")
-	if i < 0 || strings.IndexByte(text[:i], ':') >= 0 {
+	if i < 0 || strings.IndexByte(text[:i], ':') >= 0 && text[:i] != sparkHashTable {
 		return "", "", "", false
 	}
 	id, stats, ok = strings.Cut(text[i+2:], "]")
@@ -193,6 +199,10 @@ func splitUserOperator(text string) (kind, id, stats string, ok bool) {
 	}
 	return text[:i], id, strings.TrimSpace(stats), true
 }
+
+// sparkHashTable stands where Spark's plans have the name of the operator that writes a hash table:
+// "keys: [HASHTABLESINK_23]".
+const sparkHashTable = "keys:"
 
 // isOperatorID tells "MAPJOIN_25" and the like.
 func isOperatorID(s string) bool {
@@ -230,6 +240,7 @@ func (u *userReader) inputs(o *Operator, kids []*node) {
 		switch {
 		case strings.HasPrefix(k.text, "<-"):
 			u.edge(o, k)
+		case u.stageBelow(o, k):
 		case strings.HasPrefix(k.text, refer):
 			u.referTo(o, k.text[len(refer):])
 		case isOperatorText(k.text):
@@ -241,6 +252,23 @@ func (u *userReader) inputs(o *Operator, kids []*node) {
 			o.Attrs = append(o.Attrs, splitUserAttrs(k)...)
 		}
 	}
+}
+
+// stageBelow reads a stage that the stage of o depends on, which Hive prints below its last vertex.
+func (u *userReader) stageBelow(o *Operator, k *node) bool {
+	if o.Vertex == nil {
+		return false
+	}
+	name, before := strings.CutPrefix(k.text, refer)
+	id, ok := userStage(name)
+	if !ok {
+		return false
+	}
+	o.Vertex.Stage.dependOn(id)
+	if !before {
+		u.stage(id, k)
+	}
+	return true
 }
 
 // inputsBeside takes the "<-" lines right after an operator, at its own indentation.
