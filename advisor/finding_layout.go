@@ -41,12 +41,15 @@ func (f *finder) bucketProblem(j *Join, d *Decision) (why, advice string) {
 	}
 	big := &j.Inputs[streamed]
 	name := inputName(j, streamed)
+	if why := shuffleIsCheaper(d); why != "" {
+		return why, ""
+	}
 	if len(big.Layout.BucketColumns) == 0 {
-		return name + " is the side to stream and has no buckets, the other side's do not help", recluster(j, streamed)
+		return name + " is the side to stream and has no buckets, the other side's do not help", relaid(j, streamed)
 	}
 	for _, c := range big.Layout.BucketColumns {
 		if !hasKey(big.Keys, c) {
-			return name + " is bucketed by " + strings.Join(big.Layout.BucketColumns, ", ") + ", the keys are " + strings.Join(keyNames(big), ", "), recluster(j, streamed)
+			return name + " is bucketed by " + strings.Join(big.Layout.BucketColumns, ", ") + ", the keys are " + strings.Join(keyNames(big), ", "), relaid(j, streamed)
 		}
 	}
 	if why := externalInput(j, &f.settings); !why.ok() {
@@ -64,13 +67,11 @@ func (f *finder) bucketProblem(j *Join, d *Decision) (why, advice string) {
 	buckets := bucketEstimate(j)
 	if share := total / buckets; share > d.Budget {
 		left, right := humanPair(share, d.Budget)
-		size := roundUp(share)
-		return "the hashed side divided by " + count(buckets, "bucket") + " is " + left + ", the budget " + right,
-			setNumber("hive.auto.convert.join.noconditionaltask.size", size) + " -- " + f.memoryCaveat(size)
+		return "the hashed side divided by " + count(buckets, "bucket") + unequalBuckets(j) + " is " + left + ", the budget " + right, f.budgetAdvice(roundUp(share))
 	}
 	for pos := range j.Inputs {
 		if in := &j.Inputs[pos]; in.Layout.Buckets > 0 && !sortedByKeys(in) {
-			return inputName(j, pos) + " is not sorted by the keys " + strings.Join(keyNames(in), ", ") + " inside its buckets", recluster(j, pos)
+			return inputName(j, pos) + " is not sorted by the keys " + strings.Join(keyNames(in), ", ") + " inside its buckets", relaid(j, pos)
 		}
 	}
 	return "", ""
@@ -87,8 +88,55 @@ func keyNames(in *Input) []string {
 	return list
 }
 
+// unequalBuckets tells of bucket counts that differ: the largest divides, the other sides are shuffled to match it.
+func unequalBuckets(j *Join) string {
+	var counts []string
+	unequal, first := false, 0
+	for pos := range j.Inputs {
+		n := j.Inputs[pos].Layout.Buckets
+		if n <= 0 {
+			continue
+		}
+		counts = append(counts, inputName(j, pos)+" has "+strconv.Itoa(n))
+		unequal = unequal || first > 0 && n != first
+		first = n
+	}
+	if !unequal {
+		return ""
+	}
+	return " (" + strings.Join(counts, ", ") + ")"
+}
+
+// shuffleIsCheaper: on LLAP the bucket-scaled attempt passed, and the network comparison chose the shuffle.
+func shuffleIsCheaper(d *Decision) string {
+	for _, a := range d.Attempts {
+		if a.Check == checkTexts[checkNetwork] && a.OK && a.Left != nil && a.Right != nil {
+			return "on " + a.Note + " a shuffle of both sides moves " + human(*a.Left) + ", a bucket map join " + human(*a.Right)
+		}
+	}
+	return ""
+}
+
+// budgetAdvice sets a budget where memory backs it, and says why not where none does.
+func (f *finder) budgetAdvice(size int64) string {
+	backed, why := MemoryOf(&f.settings).Backs(size)
+	if !backed {
+		return "-- no larger budget: " + why
+	}
+	return setNumber(budgetSetting, size) + " -- only with memory to back it: " + why
+}
+
+// relaid is recluster with as many buckets as the join has already.
+func relaid(j *Join, pos int) string {
+	statement := recluster(j, pos, bucketEstimate(j))
+	if statement == "" {
+		return ""
+	}
+	return statement + " -- then rewrite the data with INSERT OVERWRITE: the files are not moved by this"
+}
+
 // recluster is the statement that lays the table of an input out by the join's keys; empty when a key is no column of one table.
-func recluster(j *Join, pos int) string {
+func recluster(j *Join, pos int, buckets int64) string {
 	in := &j.Inputs[pos]
 	if len(in.Tables) != 1 || len(in.Keys) == 0 {
 		return ""
@@ -104,6 +152,5 @@ func recluster(j *Join, pos int) string {
 		return ""
 	}
 	list := strings.Join(columns, ", ")
-	return "ALTER TABLE " + name + " CLUSTERED BY (" + list + ") SORTED BY (" + list + ") INTO " + strconv.FormatInt(bucketEstimate(j), 10) +
-		" BUCKETS; -- then rewrite the data with INSERT OVERWRITE: the files are not moved by this"
+	return "ALTER TABLE " + name + " CLUSTERED BY (" + list + ") SORTED BY (" + list + ") INTO " + strconv.FormatInt(buckets, 10) + " BUCKETS;"
 }

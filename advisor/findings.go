@@ -23,13 +23,20 @@ const (
 	CrossProduct FindingKind = "cross_product"
 	// BucketedButShuffled: an input is bucketed and the join shuffles it all the same.
 	BucketedButShuffled FindingKind = "bucketed_but_shuffled"
+	// MergeJoinMissingStatistics: a merge join that statistics of an input could make a hash join.
+	MergeJoinMissingStatistics FindingKind = "merge_join_missing_statistics"
 )
 
 // Findings lists what is worth telling a person about the joins of one plan, in plan order, table findings once per table.
 func Findings(verdicts []JoinVerdict, s Settings) []Finding {
-	f := finder{settings: s, tables: map[string]int{}}
-	for i := range verdicts {
-		v := &verdicts[i]
+	return FindingsFor(Query{Verdicts: verdicts, Settings: s})
+}
+
+// FindingsFor is Findings with the statistics that were read, which name the partitions that have none.
+func FindingsFor(q Query) []Finding {
+	f := finder{settings: q.Settings, tables: map[string]int{}, read: q.Tables}
+	for i := range q.Verdicts {
+		v := &q.Verdicts[i]
 		f.statistics(v)
 		if v.Join.Strategy == Unknown || v.Decision.Refused {
 			continue
@@ -38,6 +45,7 @@ func Findings(verdicts []JoinVerdict, s Settings) []Finding {
 		f.stale(v)
 		f.crossProduct(v)
 		f.fullOuter(v)
+		f.mergeWithoutStatistics(v)
 		f.mergeJoin(v)
 		f.bucketed(v)
 		f.nearFlip(v)
@@ -50,6 +58,8 @@ type finder struct {
 	list     []Finding
 	// tables maps a table to its statistics finding in the list.
 	tables map[string]int
+	// read are the statistics of tables and of the partitions the joins read, nil where none were read.
+	read map[string]TableStats
 }
 
 func (f *finder) add(found Finding) { f.list = append(f.list, found) }
@@ -78,17 +88,9 @@ func names(j *Join) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
-// set is a SET statement.
-func set(name, value string) string { return "SET " + name + "=" + value + ";" }
-
-func setNumber(name string, n int64) string { return set(name, strconv.FormatInt(n, 10)) }
-
 // replay chooses again under changed settings.
 func (f *finder) replay(j *Join, change func(*Settings)) Strategy {
-	s := f.settings
-	change(&s)
-	got, _ := Choose(j, &s)
-	return got
+	return chooseUnder(j, &f.settings, change)
 }
 
 // unexplained tells of a gap in the simulation, or of a planner whose defaults are not ours.

@@ -12,7 +12,7 @@ func judged(j Join, planned Strategy, s Settings) JoinVerdict {
 	return Judge(j, s)
 }
 
-func kinds(list []Finding) []FindingKind {
+func kindsOf(list []Finding) []FindingKind {
 	out := make([]FindingKind, 0, len(list))
 	for _, f := range list {
 		out = append(out, f.Kind)
@@ -28,7 +28,7 @@ func find(t *testing.T, list []Finding, kind FindingKind) Finding {
 			return f
 		}
 	}
-	t.Fatalf("no %s among %v", kind, kinds(list))
+	t.Fatalf("no %s among %v", kind, kindsOf(list))
 	return Finding{}
 }
 
@@ -38,6 +38,8 @@ func TestFindings(t *testing.T) {
 	unknown.ColumnStats = "NONE"
 	noBasic := unknown
 	noBasic.BasicStats = "PARTIAL"
+	norows := unknown
+	norows.BasicStats, norows.Rows, norows.DataSize, norows.CumulativeRows = "NONE", -1, -1, -1
 	cross := joinOf(Inner, big, sized("one", 1000, 1))
 	cross.Inputs[0].Keys, cross.Inputs[1].Keys = nil, nil
 	for _, c := range []struct {
@@ -88,9 +90,31 @@ func TestFindings(t *testing.T) {
 			[]string{"ALTER TABLE `d`.`orders` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 64 BUCKETS;"},
 		},
 		{
+			"too few buckets, and not as many on both sides", joinOf(Inner, bucketed(big, 2, "customer_id"), bucketed(small, 4, "customer_id")), MergeJoin, nil, BucketedButShuffled,
+			[]string{"divided by 4 buckets (d.orders has 2, d.customers has 4) is 75 MB", "10 MB"},
+			[]string{"SET hive.auto.convert.join.noconditionaltask.size=83000000; -- only with memory to back it: a hash table of up to 83 MB in a container of 1024 MB"},
+		},
+		{
+			"too few buckets, and no memory", joinOf(Inner, bucketed(big, 2, "customer_id"), bucketed(small, 2, "customer_id")), MergeJoin,
+			[]string{"hive.tez.container.size", "256"},
+			BucketedButShuffled,
+			nil,
+			[]string{"-- no larger budget: 170 MB of hash table in a container of 256 MB", "it takes a container of 487 MB"},
+		},
+		{
 			"too few buckets", joinOf(Inner, bucketed(big, 2, "customer_id"), bucketed(small, 2, "customer_id")), MergeJoin, nil, BucketedButShuffled,
 			[]string{"divided by 2 buckets is 150 MB", "10 MB"},
 			[]string{"SET hive.auto.convert.join.noconditionaltask.size="},
+		},
+		{
+			"no statistics on the side to hash", joinOf(Inner, big, noBasic), MergeJoin, nil, MergeJoinMissingStatistics,
+			[]string{"d.customers (basic partial, column none)", "a map join if the hashed side turns out at 3.4 % of its estimate of 300 MB or less"},
+			[]string{"ANALYZE TABLE `d`.`customers` COMPUTE STATISTICS;"},
+		},
+		{
+			"no rows at all", joinOf(Inner, big, norows), MergeJoin, nil, MergeJoinMissingStatistics,
+			[]string{"d.customers (basic none, column none)", "of which nothing is known"},
+			[]string{"ANALYZE TABLE `d`.`customers` COMPUTE STATISTICS;"},
 		},
 		{
 			"bucket map joins off", joinOf(Inner, bucketed(big, 64, "customer_id"), small), MergeJoin,
@@ -175,6 +199,9 @@ func TestAdviceChangesThePlan(t *testing.T) {
 	f := find(t, Findings([]JoinVerdict{judged(j, MergeJoin, s)}, s), MergeJoinLargeSmall)
 	for line := range strings.SplitSeq(f.Advice, "\n") {
 		statement, _, _ := strings.Cut(line, ";")
+		if strings.HasPrefix(statement, "ALTER TABLE ") {
+			continue // see TestLevers
+		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(statement, "SET "), "=")
 		if !ok {
 			t.Fatalf("no SET statement: %q", line)
@@ -210,7 +237,7 @@ func TestExpect(t *testing.T) {
 		!strings.HasPrefix(stale.Advice, "ANALYZE TABLE `d`.`customers` COMPUTE STATISTICS;") {
 		t.Errorf("finding %+v", stale)
 	}
-	if v.Expect(map[string]float64{"d.customers": 1.01}, s); slices.Contains(kinds(Findings([]JoinVerdict{v}, s)), StaleStatistics) {
+	if v.Expect(map[string]float64{"d.customers": 1.01}, s); slices.Contains(kindsOf(Findings([]JoinVerdict{v}, s)), StaleStatistics) {
 		t.Error("a growth that changes nothing is a finding")
 	}
 }
@@ -266,5 +293,32 @@ INFO TezCompiler: Cycle free: false`, "\n")
 	}
 	if w := ParseWitness([]string{"Join input#", "maxJoinMemory:", "maxJoinMemory: x", "Join input#99999999; onlineDataSize: 1"}); len(w.Joins) != 0 {
 		t.Errorf("garbage gives %+v", w)
+	}
+}
+
+func TestMissingStatisticsNamesThePartitions(t *testing.T) {
+	s := settings()
+	orders := sized("orders", 900*gb, 3_000_000_000)
+	customers := sized("customers", 300*mb, 4_000_000)
+	customers.BasicStats, customers.ColumnStats = "PARTIAL", "PARTIAL"
+	customers.Keys = []Key{{Expr: "_col0", Type: "bigint", Table: "d.customers", Column: "customer_id"}}
+	v := judged(joinOf(Inner, orders, customers), MergeJoin, s)
+	rows, ndv := int64(7), int64(5)
+	full := TableStats{
+		Table: "d.customers", Partition: "ds=1", Rows: &rows, ColumnsRead: []string{"customer_id"},
+		Columns: map[string]ColumnStats{"customer_id": {NDV: &ndv}},
+	}
+	noRows, noColumn, other := full, full, full
+	noRows.Partition, noRows.Rows = "ds=2", nil
+	noColumn.Partition, noColumn.Columns = "ds=3", nil
+	other.Table, other.Rows = "d.other", nil
+	f := find(t, FindingsFor(Query{Verdicts: []JoinVerdict{v}, Settings: s, Tables: map[string]TableStats{
+		"d.customers": {Table: "d.customers"}, "d.customers/ds=1": full, "d.customers/ds=2": noRows, "d.customers/ds=3": noColumn, "d.other/ds=1": other,
+	}}), MergeJoinMissingStatistics)
+	if want := []string{"d.customers/ds=2", "d.customers/ds=3"}; !reflect.DeepEqual(f.Evidence["partitions"], want) {
+		t.Errorf("partitions %v, want %v", f.Evidence["partitions"], want)
+	}
+	if !strings.Contains(f.Summary, "none of d.customers/ds=2, d.customers/ds=3)") {
+		t.Errorf("summary %q", f.Summary)
 	}
 }
