@@ -83,6 +83,12 @@ func scene(f *fixture) (refresh int64) {
 	f.ok(f.SaveSettings(t.Context(), "hive-a", []store.Setting{
 		{Name: "a.same", Value: "1", Default: ptr("1")}, {Name: "b.unknown", Value: "x"}, {Name: "c.differs", Value: "2", Default: ptr("1")},
 	}))
+	// A finding of every advisor, and one more that is muted.
+	f.exec(`INSERT INTO hs2proxy.findings (upstream_id, fingerprint, kind, subject, severity, summary, evidence, advice, first_seen, last_seen, times, advisor)
+		SELECT u.id, 'f2', 'k_' || a, 'join 0', CASE a WHEN 'none' THEN 'CRITICAL' ELSE 'LOW' END, '', '{}', '', $1, $1, 1, a
+		FROM hs2proxy.upstreams u, unnest(ARRAY['selector', 'outer_join', 'movement', 'dynamic_filter', 'anti_join', 'none']) a WHERE u.name = 'hive-a'`, hour(2))
+	_, err := f.MuteFindings(t.Context(), store.Mute{Kind: "k_none", Reason: "known", By: "ana"})
+	f.ok(err)
 	return refresh
 }
 
@@ -156,8 +162,12 @@ func TestReportsAnswerTheirQuestions(t *testing.T) {
 			"1h | hive-a | ana | SELECT | FINISHED | 2 | ∅ |  | true |  | [MERGE_JOIN] | SELECT … f1",
 		}},
 		{"findings", []string{"severity", "kind", "subject", "times", "fingerprint", "advice", "evidence"}, []string{
-			`HIGH | STALE_STATISTICS_CHANGED_PLAN | join 0 | 1 | f1 | ANALYZE TABLE shop.items | {"believed": 20000000}`, `INFO | SMALL_THING | statement | 1 | f1 |  | {}`,
+			`HIGH | STALE_STATISTICS_CHANGED_PLAN | join 0 | 1 | f1 | ANALYZE TABLE shop.items | {"believed": 20000000}`,
+			`LOW | k_anti_join | join 0 | 1 | f2 |  | {}`, `LOW | k_dynamic_filter | join 0 | 1 | f2 |  | {}`, `LOW | k_movement | join 0 | 1 | f2 |  | {}`,
+			`LOW | k_outer_join | join 0 | 1 | f2 |  | {}`, `LOW | k_selector | join 0 | 1 | f2 |  | {}`, `INFO | SMALL_THING | statement | 1 | f1 |  | {}`,
 		}},
+		{"findings_movement", []string{"severity", "kind", "subject", "times", "fingerprint"}, []string{"LOW | k_movement | join 0 | 1 | f2"}},
+		{"findings_muted", []string{"severity", "kind", "muted_by", "reason", "muted_fingerprint", "muted_table", "muted_until"}, []string{"CRITICAL | k_none | ana | known |  |  | ∅"}},
 		{"health", []string{"upstream", "hive_version", "joins", "joins_unexplained", "tables_stale", "refreshes_open"}, []string{
 			"hive-a | 4.0.1 | 2 | 1 | 1 | 0", "hive-b | 4.0.1 | 1 | 0 | 1 | 0",
 		}},
@@ -283,7 +293,7 @@ func TestRetention(t *testing.T) {
 	}
 	f.ok(f.SaveStaleness(t.Context(), "hive-b", "shop.logs", nil, nil)) // cleared at 5h
 	full := counts()
-	if full != "8 1 2 5 5 5 2 3 1 3 5" {
+	if full != "8 1 2 5 5 5 8 3 1 3 5" {
 		t.Fatalf("the scene has %s", full)
 	}
 	day := 24 * time.Hour
@@ -300,7 +310,7 @@ func TestRetention(t *testing.T) {
 	f.now = t0.Add(day + 192*time.Minute)
 	d, err := f.Retention(t.Context(), all)
 	f.ok(err)
-	if want := (store.Deleted{"statements": 5, "plans": 1, "table_stats": 2, "findings": 2}); d["statements"] != want["statements"] || d["table_stats"] != 2 || d["findings"] != 2 {
+	if want := (store.Deleted{"statements": 5, "plans": 1, "table_stats": 2, "findings": 8}); d["statements"] != want["statements"] || d["table_stats"] != 2 || d["findings"] != 8 {
 		t.Errorf("deleted %v, want %v", d, want)
 	}
 	f.want("3", `SELECT count(*) FROM hs2proxy.statements`)

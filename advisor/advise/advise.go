@@ -5,5 +5,7 @@ import "github.com/hs2proxy/hs2proxy/advisor"
 
 // Findings lists what all advisors have to say about a query, those about the choice of join strategies first.
 func Findings(q advisor.Query) []advisor.Finding {
-	return advisor.Findings(q.Verdicts, q.Settings)
+	list := advisor.Findings(q.Verdicts, q.Settings)
+	advisor.Complete(list, q.Verdicts)
+	return list
 }

@@ -136,9 +136,6 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 		}
 	}
 	for _, f := range findings {
-		fmt.Fprintf(w, "%s %s (%s): %s\n", f.Severity, f.Kind, f.Subject, f.Summary)
-		if f.Advice != "" {
-			fmt.Fprintf(w, "  try: %s\n", strings.ReplaceAll(f.Advice, "\n", "\n       "))
-		}
+		printFinding(w, f)
 	}
 }

@@ -24,6 +24,7 @@ type cli struct {
 	Doctor   doctorCmd   `cmd:"" help:"Check upstream, credentials, database and permissions, one line each, with the mend."`
 	Explain  explainCmd  `cmd:"" help:"Explain one query on the upstream: its joins, why, and what to do."`
 	Report   reportCmd   `cmd:"" help:"Print a report as a table, CSV or JSON; without a name, list the reports."`
+	Findings findingsCmd `cmd:"" help:"List findings, mute them, or show them again."`
 	Refresh  refreshCmd  `cmd:"" help:"Ask a running proxy to refresh a table's statistics."`
 	Sessions sessionsCmd `cmd:"" help:"List the live sessions of a running proxy, or end one."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring the Postgres schema up to date."`
