@@ -217,7 +217,7 @@ func TestParse(t *testing.T) {
 
 func TestUse(t *testing.T) {
 	for sql, want := range map[string]string{
-		"use Sales": "sales", "USE `My Db`": "my db", "use default -- x": "default", "use ${hiveconf:d}": "", "use": "",
+		"use Sales": "sales", "USE `My Db`": "my db", "use default -- x": "default", "use ${hiveconf:d}": "", "use ${env}_dwh": "", "use `x_${env}`": "", "use": "",
 	} {
 		if got := Parse(sql); got.Kind != KindUse || got.Use != want {
 			t.Errorf("Parse(%q): kind %s, use %q; want %q", sql, got.Kind, got.Use, want)

@@ -76,5 +76,7 @@ func kindOfFirst(first keyword) Kind {
 // readUse reads USE's database.
 func readUse(l *lexer, info *Info) {
 	l.next()
-	info.Use, _ = l.namePart(l.next())
+	if name, ok := l.namePart(l.next()); ok {
+		info.Use = name
+	}
 }

@@ -114,7 +114,7 @@ func (s *splitter) commandAhead() bool {
 		return false
 	}
 	second, _ := shortWord(strings.TrimLeft(rest, javaBlanks))
-	return !equalASCII("role", second) && !equalASCII("from", second) && !(equalASCII("autocommit", second) && equalASCII("set", first))
+	return !equalASCII("role", second) && !equalASCII("from", second) && (!equalASCII("autocommit", second) || !equalASCII("set", first))
 }
 
 // shortWord cuts s behind its first word, which a blank or a semicolon ends; the word is empty when it is longer than any keyword.
