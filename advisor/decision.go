@@ -57,4 +57,6 @@ type JoinVerdict struct {
 	Join     Join     `json:"join"`
 	Decision Decision `json:"decision"`
 	Verdict  Verdict  `json:"verdict"`
+	// Fidelity has the planner's own numbers beside the simulated ones; nil where the server gave none of this join.
+	Fidelity *Fidelity `json:"fidelity,omitempty"`
 }

@@ -52,6 +52,9 @@ type WitnessInput struct {
 	NDV *int64 `json:"ndv,omitempty"`
 }
 
+// measured: the planner logged the input's size.
+func (in *WitnessInput) measured() bool { return in.Rows >= 0 }
+
 // lastWords are the lines that tell the strategy.
 type lastWords struct {
 	smb, dphj, merge, plain bool
@@ -218,12 +221,37 @@ func (w *Witness) Attach(joins []Join) []*WitnessJoin {
 			}
 		}
 	}
+	w.takeLast(matched, used)
 	for i, m := range matched {
 		if m != nil {
 			m.witness(joins[i].Inputs) //nolint:gosec // matched has one entry a join
 		}
 	}
 	return matched
+}
+
+// takeLast: the planner looks at no input where hive.auto.convert.join is off. One such decision and one join that are left belong together.
+func (w *Witness) takeLast(matched []*WitnessJoin, used []bool) {
+	decision, join := -1, -1
+	for k, u := range used {
+		if !u {
+			if decision >= 0 || len(w.Joins[k].Inputs) > 0 {
+				return
+			}
+			decision = k
+		}
+	}
+	for i, m := range matched {
+		if m == nil {
+			if join >= 0 {
+				return
+			}
+			join = i
+		}
+	}
+	if decision >= 0 && join >= 0 {
+		matched[join] = &w.Joins[decision]
+	}
 }
 
 // take returns the first decision not yet used that fits the join.
@@ -240,7 +268,7 @@ func (w *Witness) take(join *Join, strict bool, used []bool) *WitnessJoin {
 // witness writes the planner's own sizes into the inputs it saw.
 func (j *WitnessJoin) witness(inputs []Input) {
 	for pos := range inputs {
-		if pos < len(j.Inputs) && j.Inputs[pos].Rows >= 0 {
+		if pos < len(j.Inputs) && j.Inputs[pos].measured() {
 			size := j.Inputs[pos].OnlineDataSize
 			inputs[pos].OnlineDataSize = &size
 		}

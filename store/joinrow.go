@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,16 +16,21 @@ import (
 
 const joinUpsert = `
 INSERT INTO hs2proxy.joins (plan_id, ordinal, operator_id, vertex, join_types, tables, planned, simulated, expected, agrees, big_table, big_table_name,
-    budget_bytes, small_bytes, input_rows, input_bytes, bytes_moved, output_rows, output_bytes, margin_factor, margin_next, reason, uncertain, inputs, attempts, detail)
+    budget_bytes, small_bytes, input_rows, input_bytes, bytes_moved, output_rows, output_bytes, margin_factor, margin_next, reason, uncertain, inputs, attempts, detail,
+    witnessed, witnessed_budget, witnessed_sizes, simulated_sizes, witnessed_entries, simulated_entries, witnessed_nodes, simulated_nodes)
 VALUES (@plan, @ordinal, @operator, @vertex, @types, @tables, @planned, @simulated, @expected, @agrees, @big_table, @big_table_name,
-    @budget, @small, @input_rows, @input_bytes, @moved, @output_rows, @output_bytes, @factor, @next, @reason, @uncertain, @inputs, @attempts, @detail)
+    @budget, @small, @input_rows, @input_bytes, @moved, @output_rows, @output_bytes, @factor, @next, @reason, @uncertain, @inputs, @attempts, @detail,
+    @witnessed, @witnessed_budget, @witnessed_sizes, @simulated_sizes, @witnessed_entries, @simulated_entries, @witnessed_nodes, @simulated_nodes)
 ON CONFLICT (plan_id, ordinal) DO UPDATE SET
     operator_id = excluded.operator_id, vertex = excluded.vertex, join_types = excluded.join_types, tables = excluded.tables,
     planned = excluded.planned, simulated = excluded.simulated, expected = excluded.expected, agrees = excluded.agrees,
     big_table = excluded.big_table, big_table_name = excluded.big_table_name, budget_bytes = excluded.budget_bytes, small_bytes = excluded.small_bytes,
     input_rows = excluded.input_rows, input_bytes = excluded.input_bytes, bytes_moved = excluded.bytes_moved, output_rows = excluded.output_rows,
     output_bytes = excluded.output_bytes, margin_factor = excluded.margin_factor, margin_next = excluded.margin_next, reason = excluded.reason,
-    uncertain = excluded.uncertain, inputs = excluded.inputs, attempts = excluded.attempts, detail = excluded.detail`
+    uncertain = excluded.uncertain, inputs = excluded.inputs, attempts = excluded.attempts, detail = excluded.detail,
+    witnessed = excluded.witnessed, witnessed_budget = excluded.witnessed_budget, witnessed_sizes = excluded.witnessed_sizes,
+    simulated_sizes = excluded.simulated_sizes, witnessed_entries = excluded.witnessed_entries, simulated_entries = excluded.simulated_entries,
+    witnessed_nodes = excluded.witnessed_nodes, simulated_nodes = excluded.simulated_nodes`
 
 // joinRow is a verdict and its figures.
 type joinRow struct {
@@ -77,6 +83,7 @@ func (r *recording) saveJoins(ctx context.Context, plan int64, joins []joinRow) 
 	for _, j := range joins {
 		batch.Queue(joinUpsert, j.args(plan))
 	}
+	batch.Queue(fidelityCount, pgx.NamedArgs{"plan": plan})
 	return r.tx.SendBatch(ctx, batch).Close()
 }
 
@@ -94,6 +101,7 @@ func (j joinRow) args(plan int64) pgx.NamedArgs {
 	if m := v.Decision.Margin; m != nil {
 		args["factor"], args["next"] = m.Factor, strategy(m.Next)
 	}
+	maps.Copy(args, witnessArgs(v))
 	return args
 }
 

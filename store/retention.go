@@ -13,7 +13,7 @@ type Policy struct {
 	Statements time.Duration
 	// Sessions, by their opening, once their statements are gone.
 	Sessions time.Duration
-	// Plans with their joins, by when they were last seen, and queries without plans and statements.
+	// Plans with their joins, by when they were last seen, queries without plans and statements, and counted agreement with the planner.
 	Plans time.Duration
 	// Stats are snapshots of table statistics but the latest one of each table, and tables not seen any more.
 	Stats time.Duration
@@ -76,6 +76,10 @@ DELETE FROM hs2proxy.tables WHERE id IN (
 	expireFindings = `
 DELETE FROM hs2proxy.findings WHERE id IN (
     SELECT x.id FROM hs2proxy.findings x WHERE x.last_seen < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+	expireFidelity = `
+DELETE FROM hs2proxy.fidelity_days WHERE (upstream_id, hive_version, day) IN (
+    SELECT x.upstream_id, x.hive_version, x.day FROM hs2proxy.fidelity_days x
+    WHERE x.day < (@before::timestamptz AT TIME ZONE 'UTC')::date LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireStaleness = `
 DELETE FROM hs2proxy.staleness WHERE (table_id, partition_name, rule) IN (
     SELECT x.table_id, x.partition_name, x.rule FROM hs2proxy.staleness x WHERE x.cleared_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
@@ -101,6 +105,7 @@ func (s *Store) Retention(ctx context.Context, p Policy) (Deleted, error) {
 		{"sessions", expireSessions, p.Sessions},
 		{"plans", expirePlans, p.Plans},
 		{"plan_uses", expireUses, p.Plans},
+		{"fidelity_days", expireFidelity, p.Plans},
 		{"findings", expireFindings, p.Findings},
 		{"queries", expireQueries, p.Plans},
 		{"table_stats", expireStats, p.Stats},

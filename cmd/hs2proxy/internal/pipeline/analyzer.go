@@ -86,7 +86,8 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 		return out, nil
 	}
 	witness := advisor.ParseWitness(text.Log)
-	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness)}, &witness)
+	planned := planned{witness: &witness, nodes: a.settings(raw, &advisor.Witness{}).Nodes}
+	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness)}, planned)
 	return out, nil
 }
 
@@ -129,16 +130,23 @@ func (a *Analyzer) settings(raw map[string]string, witness *advisor.Witness) adv
 	return s
 }
 
-func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Query, witness *advisor.Witness) {
+// planned is what the planner told of a plan, and how many LLAP nodes there are by what we know without it.
+type planned struct {
+	witness *advisor.Witness
+	nodes   int64
+}
+
+func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Query, p planned) {
 	joins := advisor.Joins(q.Plan)
 	out.Tables = tablesOf(q.Plan)
 	out.Usage = usageOf(q.Plan, joins)
 	q.Tables = a.statistics(ctx, out.Tables, joins)
 	advisor.EnrichFor(joins, q.Tables, &q.Settings)
-	witness.Attach(joins)
+	decisions := p.witness.Attach(joins)
 	growth := a.growth(ctx, q.Tables)
-	for _, j := range joins {
+	for i, j := range joins {
 		v := advisor.Judge(j, q.Settings)
+		v.Fidelity = advisor.Compare(&v, decisions[i], p.nodes)
 		v.Expect(growth, q.Settings)
 		q.Verdicts = append(q.Verdicts, v)
 	}
