@@ -48,6 +48,12 @@ var kinds = []KindInfo{
 	kind(FamilySelector, BucketedButShuffled, "a bucketed input is shuffled all the same"),
 	kind(FamilySelector, FullOuterNoBroadcast, "a FULL OUTER join, which is never broadcast"),
 	kind(FamilySelector, CrossProduct, "a join without keys"),
+	kind(FamilySelector, MapJoinMemory, "a statement failed because a hash table did not fit into memory"),
+	kind(FamilySelector, PlanChangedByResize, "another strategy after a resize of cluster, containers or budget"),
+	kind(FamilySelector, PlanChangedByUpgrade, "another strategy after an upgrade of Hive"),
+	kind(FamilySelector, PlanChangedBySettings, "another strategy under other settings"),
+	kind(FamilySelector, PlanChangedByStatistics, "another strategy after statistics changed"),
+	kind(FamilySelector, PlanChangeUnexplained, "another strategy, and nothing known restores the one before"),
 	kind(FamilySelector, StrategyUnexplained, "the simulation does not arrive at Hive's choice"),
 	kind(FamilySelector, "fidelity_fell", "the simulation agrees with a server's planner less than before"),
 

@@ -27,3 +27,22 @@ func nodes(s *Settings) int64 { return max(s.Nodes, 0) }
 
 // registryAnswers: the planner can ask a registry for the cluster. Without one it cannot compare network costs and refuses the query.
 func registryAnswers(s *Settings) bool { return s.Nodes > 0 || s.DaemonHosts != "" }
+
+// ShuffleFromNodes is the number of LLAP nodes from which on shuffling both sides of a bucketed join moves less than sending the
+// hashed sides to every node: the network comparison turns there. False where the join does not come to that comparison.
+func ShuffleFromNodes(j *Join, s *Settings) (int64, bool) {
+	if !s.LLAP || !s.DPHJ || !s.AutoConvertJoin || !s.BucketMapJoin || bucketEstimate(j) <= 1 {
+		return 0, false
+	}
+	var c choosing
+	c.init(j, s)
+	first := c.convert(conversion{divisor: bucketEstimate(j), budget: c.budget, thresholds: true})
+	if first.big < 0 {
+		return 0, false
+	}
+	n := c.network(first.big)
+	if n.small <= 0 || s.comparesBeforeNetwork() && n.small <= c.budget {
+		return 0, false
+	}
+	return n.dphj/n.small + 1, true
+}
