@@ -37,6 +37,12 @@ func kind(advisor Family, k FindingKind, title string) KindInfo {
 	return KindInfo{Kind: k, Advisor: advisor, Title: title, Doc: docPage + "#" + string(k)}
 }
 
+// on gives the kind a section on another page of docs/findings.
+func (i KindInfo) on(page string) KindInfo {
+	i.Doc = "docs/findings/" + page + "#" + string(i.Kind)
+	return i
+}
+
 // kinds registers every kind of finding, those of the packages below advisor too, which it may not import. A kind that is
 // used and not here, or here without its section, fails a test.
 var kinds = []KindInfo{
@@ -56,6 +62,13 @@ var kinds = []KindInfo{
 	kind(FamilySelector, PlanChangeUnexplained, "another strategy, and nothing known restores the one before"),
 	kind(FamilySelector, StrategyUnexplained, "the simulation does not arrive at Hive's choice"),
 	kind(FamilySelector, "fidelity_fell", "the simulation agrees with a server's planner less than before"),
+
+	kind(FamilyMovement, "broadcast_costs_more", "copies to every node move more than another way").on("movement.md"),
+	kind(FamilyMovement, "redistribution_costs_more", "sending both sides by the key moves more than another way").on("movement.md"),
+	kind(FamilyMovement, "broadcast_over_memory", "the side copied to every node is more than a node should hash").on("movement.md"),
+	kind(FamilyMovement, "wide_rows", "columns make an exchange large, or keep a side from being copied").on("movement.md"),
+	kind(FamilyMovement, "skew_risk", "one key brings much of a side to one node").on("movement.md"),
+	kind(FamilyMovement, "broadcast_actual_dwarfs_estimate", "a copied side had ten times the rows it was planned with").on("movement.md"),
 
 	kind(FamilyAntiJoin, "anti_join_missed", "an outer join and a filter do the work of an anti join"),
 	kind(FamilyAntiJoin, "anti_join_saving", "an anti join, and what it saves"),

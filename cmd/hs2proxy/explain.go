@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/advise"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/movement"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
@@ -72,7 +74,7 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if c.Text {
 		fmt.Println(analysis.PlanText)
 	}
-	printJoins(os.Stdout, analysis.Joins, analysis.Findings)
+	printJoins(os.Stdout, analysis.Joins, analysis.Findings, cmp.Or(advisor.NewSettings(analysis.Settings).Nodes, int64(cfg.Upstream.LLAPNodes)))
 	return nil
 }
 
@@ -101,12 +103,12 @@ func (c explainCmd) judge(text string) error {
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
-	printJoins(os.Stdout, q.Verdicts, advise.Findings(q))
+	printJoins(os.Stdout, q.Verdicts, advise.Findings(q), q.Settings.Nodes)
 	return nil
 }
 
-// printJoins prints each join with its verdict and reason, then the findings.
-func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding) {
+// printJoins prints each join with its verdict, reason and what it moves on so many nodes (0: unknown), then the findings.
+func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding, nodes int64) {
 	if len(verdicts) == 0 {
 		fmt.Fprintln(w, "no join in this plan")
 	}
@@ -133,6 +135,9 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 		}
 		for _, u := range v.Decision.Uncertain {
 			fmt.Fprintf(w, "  assumed: %s\n", u)
+		}
+		if moves := movement.Describe(movement.Of(v, nodes, v.Decision.Budget)); moves != "" {
+			fmt.Fprintf(w, "  moves: %s\n", moves)
 		}
 	}
 	for _, f := range findings {
