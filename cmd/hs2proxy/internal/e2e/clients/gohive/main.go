@@ -73,6 +73,7 @@ func run(ctx context.Context, argument string) error {
 
 func (t target) connect() (*gohive.Connection, error) {
 	c := gohive.NewConnectConfiguration()
+	c.MaxSize = 256 << 20 // of a message, in bytes; its default of 16 MB loses its place in a longer one
 	c.Username, c.Password, c.FetchSize = t.User, t.Password, 5000
 	auth := t.Auth
 	if t.HTTP {
