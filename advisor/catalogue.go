@@ -117,6 +117,12 @@ func def(name, value, unit, meaning string, set func(*Settings, string) error, a
 	return settingDef{SettingInfo: SettingInfo{Name: name, Default: value, Unit: unit, Meaning: meaning}, aliases: aliases, set: set}
 }
 
+// forAdvice is a setting that the selector does not read.
+func forAdvice(d settingDef) settingDef {
+	d.advice = true
+	return d
+}
+
 var catalogue = slices.Concat(joinCatalogue, filterCatalogue())
 
 // joinCatalogue holds the defaults of HiveConf 4.0.1.
@@ -188,7 +194,8 @@ var joinCatalogue = []settingDef{
 
 	def("hive.execution.engine", "mr", "", "The engine; the five strategies are those of tez.", nil),
 	def("hive.auto.convert.join.noconditionaltask", "true", "", "Map joins without a conditional task; Tez plans none with one.", nil),
-	def("hive.auto.convert.anti.join", "true", "", "Turns an outer join that keeps only unmatched rows into an anti join.", nil),
+	forAdvice(def("hive.auto.convert.anti.join", "true", "", "Turns an outer join that keeps only unmatched rows into an anti join.",
+		setBool(func(s *Settings) *bool { return &s.AntiJoin }))),
 	def("hive.cbo.enable", "true", "", "The cost-based optimizer, which orders the joins.", setBool(func(s *Settings) *bool { return &s.CBO })),
 	def("hive.merge.nway.joins", "false", "", "Merges neighbouring joins on one key into one join of many inputs.", nil),
 	def("hive.tez.auto.reducer.parallelism", "false", "", "Lets Tez lower the number of reducers at run time.", nil),

@@ -10,6 +10,8 @@ type Query struct {
 	Plan     *explain.Plan
 	Verdicts []JoinVerdict
 	Settings Settings
+	// Version is the server's, such as "4.0.1"; empty where no server was asked.
+	Version string
 	// Tables are the statistics that could be read, by "database.table"; nil where no server was asked.
 	Tables map[string]TableStats
 }

@@ -77,6 +77,8 @@ type Settings struct {
 
 	// CBO is hive.cbo.enable. It decides no join here; without it the planner makes up no statistics for single columns of partitions.
 	CBO bool `json:"cbo"`
+	// AntiJoin is hive.auto.convert.anti.join; it chooses no strategy either.
+	AntiJoin bool `json:"anti_join"`
 
 	// LLAP is hive.execution.mode = llap.
 	LLAP bool `json:"llap"`
