@@ -63,6 +63,10 @@ var kinds = []KindInfo{
 	kind(FamilySelector, StrategyUnexplained, "the simulation does not arrive at Hive's choice"),
 	kind(FamilySelector, "fidelity_fell", "the simulation agrees with a server's planner less than before"),
 
+	kind(FamilyOuterJoin, "outer_join_becomes_inner", "a filter drops every row that an outer join pads").on("outer-join.md"),
+	kind(FamilyOuterJoin, "during_join_preserved_filter", "a predicate in ON does not filter the table whose rows stay").on("outer-join.md"),
+	kind(FamilyOuterJoin, "partition_pruning_lost", "a predicate stands where it keeps no partition from being read").on("outer-join.md"),
+
 	kind(FamilyMovement, "broadcast_costs_more", "copies to every node move more than another way").on("movement.md"),
 	kind(FamilyMovement, "redistribution_costs_more", "sending both sides by the key moves more than another way").on("movement.md"),
 	kind(FamilyMovement, "broadcast_over_memory", "the side copied to every node is more than a node should hash").on("movement.md"),

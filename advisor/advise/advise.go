@@ -4,12 +4,14 @@ package advise
 import (
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/movement"
+	"github.com/hs2proxy/hs2proxy/advisor/outerjoin"
 )
 
 // Findings lists what all advisors have to say about a query, those about the choice of join strategies first.
 func Findings(q advisor.Query) []advisor.Finding {
 	list := advisor.Findings(q.Verdicts, q.Settings)
 	list = append(list, movement.Find(q)...)
+	list = append(list, outerjoin.Find(q)...)
 	advisor.Complete(list, q.Verdicts)
 	return list
 }

@@ -1,0 +1,266 @@
+package sample
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/outerjoin"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+// outerJoinCase is a query whose result and predicates are known beforehand; the first four are the seed's.
+type outerJoinCase struct {
+	name, sql string
+	rows      string // sorted, parted by commas
+	// predicates with the optimizer on and off, as briefly writes them; findings likewise.
+	on, off                 string
+	findingsOn, findingsOff string
+	// rewritten are the rows of each statement of the advice; fixed is how the first one is planned then, with the
+	// optimizer off.
+	rewritten []string
+	fixed     string
+	// again are the findings about what the advice leads to: it changes one join at a time.
+	again string
+}
+
+const outerSelect = "select t1.*,t2.name as name_t2 from t1 left outer join t2 on "
+
+var outerJoinCases = []outerJoinCase{
+	{
+		name: "case 1", sql: outerSelect + "(t1.id=t2.id) where t1.name='a' and t2.name='aa'",
+		rows:        "1 a aa",
+		on:          "t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN INNER, t2.name='aa' AFTER_JOIN NULL_SUPPLYING BELOW_JOIN INNER",
+		off:         "t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER, t2.name='aa' AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL", "1 a aa"},
+		fixed:       "t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER, t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER",
+	},
+	{
+		name: "case 2", sql: outerSelect + "(t1.id=t2.id and t2.name='aa' ) where t1.name='a'",
+		rows: "1 a aa,2 a NULL,3 a NULL",
+		on:   "t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER, t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER",
+		off:  "t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER, t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER",
+	},
+	{
+		name: "case 3", sql: outerSelect + "(t1.id=t2.id and t1.name='a' ) where t2.name='aa'",
+		rows:        "1 a aa",
+		on:          "t1.name='a' DURING_JOIN PRESERVED_ROW BELOW_JOIN INNER, t2.name='aa' AFTER_JOIN NULL_SUPPLYING BELOW_JOIN INNER",
+		off:         "t1.name='a' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER, t2.name='aa' AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL", "1 a aa"},
+		fixed:       "t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER, t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER",
+	},
+	{
+		name: "case 4", sql: outerSelect + "(t1.id=t2.id and t1.name='a' and t2.name='aa')",
+		rows:        "1 a aa,1 b NULL,2 a NULL,2 b NULL,3 a NULL,3 b NULL,4 b NULL",
+		on:          "t1.name='a' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER, t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER",
+		off:         "t1.name='a' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER, t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER",
+		findingsOn:  "during_join_preserved_filter MEDIUM",
+		findingsOff: "during_join_preserved_filter MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL"},
+		fixed:       "t2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER, t1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER",
+	},
+	{
+		name: "right join", sql: "select t1.name, t2.id, t2.name from t1 right join t2 on t1.id=t2.id where t1.name='b'",
+		rows:        "b 1 aa,b 4 dd",
+		on:          "t1.name='b' AFTER_JOIN NULL_SUPPLYING BELOW_JOIN INNER",
+		off:         "t1.name='b' AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN RIGHT OUTER",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM",
+		rewritten:   []string{"b 1 aa,b 4 dd", "b 1 aa,b 4 dd"},
+		fixed:       "t1.name='b' DURING_JOIN NULL_SUPPLYING BELOW_JOIN RIGHT OUTER",
+	},
+	{
+		name: "right join, preserved side", sql: "select t1.id, t1.name, t2.name from t1 right join t2 on t1.id=t2.id and t2.name='aa'",
+		rows:        "1 a aa,1 b aa,NULL NULL dd",
+		on:          "t2.name='aa' DURING_JOIN PRESERVED_ROW IN_JOIN RIGHT OUTER",
+		off:         "t2.name='aa' DURING_JOIN PRESERVED_ROW IN_JOIN RIGHT OUTER",
+		findingsOn:  "during_join_preserved_filter MEDIUM",
+		findingsOff: "during_join_preserved_filter MEDIUM",
+		rewritten:   []string{"1 a aa,1 b aa"},
+		fixed:       "t2.name='aa' AFTER_JOIN PRESERVED_ROW BELOW_JOIN RIGHT OUTER",
+	},
+	{
+		name: "full join becomes left", sql: "select t1.id, t1.name, t2.name from t1 full join t2 on t1.id=t2.id where t1.name='a'",
+		rows:        "1 a aa,2 a NULL,3 a NULL",
+		on:          "t1.name='a' AFTER_JOIN PRESERVED_ROW_AND_NULL_SUPPLYING BELOW_JOIN LEFT OUTER",
+		off:         "t1.name='a' AFTER_JOIN PRESERVED_ROW_AND_NULL_SUPPLYING ABOVE_JOIN FULL OUTER",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL,NULL NULL dd", "1 a aa,2 a NULL,3 a NULL"},
+	},
+	{
+		name: "full join, filter during", sql: "select t1.id, t1.name, t2.name from t1 full join t2 on t1.id=t2.id and t2.name='aa'",
+		rows:        "1 a aa,1 b aa,2 a NULL,2 b NULL,3 a NULL,3 b NULL,4 b NULL,NULL NULL dd",
+		on:          "t2.name='aa' DURING_JOIN PRESERVED_ROW_AND_NULL_SUPPLYING IN_JOIN FULL OUTER",
+		off:         "t2.name='aa' DURING_JOIN PRESERVED_ROW_AND_NULL_SUPPLYING IN_JOIN FULL OUTER",
+		findingsOn:  "during_join_preserved_filter MEDIUM",
+		findingsOff: "during_join_preserved_filter MEDIUM",
+		rewritten:   []string{"1 a aa,1 b aa,2 a NULL,2 b NULL,3 a NULL,3 b NULL,4 b NULL"},
+	},
+	{
+		name: "null accepting", sql: "select t1.id, t1.name, t2.name from t1 left join t2 on t1.id=t2.id where t1.name='b' and (t2.name='aa' or t2.name is null)",
+		rows: "1 b aa,2 b NULL,3 b NULL",
+		on:   "t1.name='b' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER, (t2.name='aa' or t2.name is null) AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER",
+		off:  "t1.name='b' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER, (t2.name='aa' or t2.name is null) AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER",
+	},
+	{
+		name: "chain", sql: "select a.id, b.name, c.name from t1 a left join t2 b on a.id=b.id left join t1 c on b.id=c.id and b.name='aa' where a.name='b' and c.name='a'",
+		rows: "1 aa a",
+		on: "b.name='aa' DURING_JOIN PRESERVED_ROW BELOW_JOIN INNER, a.name='b' AFTER_JOIN PRESERVED_ROW BELOW_JOIN INNER, " +
+			"c.name='a' AFTER_JOIN NULL_SUPPLYING BELOW_JOIN INNER",
+		off: "b.name='aa' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER, a.name='b' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER, " +
+			"c.name='a' AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM",
+		rewritten:   []string{"1 aa a"},
+		again:       "outer_join_becomes_inner",
+	},
+	{
+		name: "pruning lost during the join", sql: "select p1.id, p1.name, p2.name from p1 left join p2 on p1.id=p2.id and p1.name='a' and p2.name='aa'",
+		rows:        "1 a aa,1 b NULL,2 a NULL,2 b NULL,3 a NULL,3 b NULL,4 b NULL",
+		on:          "p1.name='a' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER 1/2, p2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER 0/1",
+		off:         "p1.name='a' DURING_JOIN PRESERVED_ROW IN_JOIN LEFT OUTER 1/2, p2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER 0/1",
+		findingsOn:  "during_join_preserved_filter MEDIUM, partition_pruning_lost MEDIUM",
+		findingsOff: "during_join_preserved_filter MEDIUM, partition_pruning_lost MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL", "1 a aa,2 a NULL,3 a NULL"},
+		fixed:       "p2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER 0/1, p1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER 0/1",
+	},
+	{
+		name: "pruning lost after the join", sql: "select p1.id, p1.name, p2.name from p1 left join p2 on p1.id=p2.id where p1.name='a' and p2.name='aa'",
+		rows:        "1 a aa",
+		on:          "p1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN INNER 0/1, p2.name='aa' AFTER_JOIN NULL_SUPPLYING BELOW_JOIN INNER 0/1",
+		off:         "p1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER 0/1, p2.name='aa' AFTER_JOIN NULL_SUPPLYING ABOVE_JOIN LEFT OUTER 1/2",
+		findingsOn:  "outer_join_becomes_inner LOW",
+		findingsOff: "outer_join_becomes_inner MEDIUM, partition_pruning_lost MEDIUM",
+		rewritten:   []string{"1 a aa,2 a NULL,3 a NULL", "1 a aa"},
+		fixed:       "p2.name='aa' DURING_JOIN NULL_SUPPLYING BELOW_JOIN LEFT OUTER 0/1, p1.name='a' AFTER_JOIN PRESERVED_ROW BELOW_JOIN LEFT OUTER 0/1",
+	},
+}
+
+// TestOuterJoinOnHive runs the cases on a real HiveServer2, with the cost-based optimizer and without (as the seed's were
+// run), and what the advice says to run instead.
+func TestOuterJoinOnHive(t *testing.T) {
+	db := fmt.Sprintf("h_outerjoin_%d", os.Getpid())
+	admin := open(t)
+	t.Cleanup(func() { run(t, admin, "DROP DATABASE IF EXISTS "+db+" CASCADE") })
+	run(t, admin, "CREATE DATABASE "+db, "USE "+db,
+		"CREATE TABLE t1 (id int, name string)", "CREATE TABLE t2 (id int, name string)",
+		"INSERT INTO t1 VALUES (1,'a'), (1,'b'), (2,'a'), (2,'b'), (3,'a'), (3,'b'), (4,'b')", "INSERT INTO t2 VALUES (1,'aa'), (4,'dd')",
+		"SET hive.exec.dynamic.partition.mode=nonstrict",
+		"CREATE TABLE p1 (id int) PARTITIONED BY (name string)", "CREATE TABLE p2 (id int) PARTITIONED BY (name string)",
+		"INSERT INTO p1 SELECT id, name FROM t1", "INSERT INTO p2 SELECT id, name FROM t2")
+
+	session := open(t)
+	run(t, session, "USE "+db, "SET hive.explain.user=false", "SET hive.auto.convert.join=false")
+	for _, cbo := range []bool{true, false} {
+		t.Run(fmt.Sprintf("cbo=%v", cbo), func(t *testing.T) {
+			run(t, session, fmt.Sprintf("SET hive.cbo.enable=%v", cbo))
+			for _, c := range outerJoinCases {
+				t.Run(c.name, func(t *testing.T) { c.check(t, session, cbo) })
+			}
+		})
+	}
+}
+
+func (c outerJoinCase) check(t *testing.T, session *client.Session, cbo bool) {
+	t.Helper()
+	if got := sortedRows(t, session, c.sql); got != c.rows {
+		t.Errorf("rows %s, want %s", got, c.rows)
+	}
+	predicates, findings := c.on, c.findingsOn
+	if !cbo {
+		predicates, findings = c.off, c.findingsOff
+	}
+	q := outerQuery(t, session, c.sql)
+	if got := briefly(outerjoin.Classify(q)); got != predicates {
+		t.Errorf("predicates\n%s\nwant\n%s", got, predicates)
+	}
+	var kinds []string
+	var statements []string
+	for _, f := range outerjoin.Find(q) {
+		kinds = append(kinds, string(f.Kind)+" "+string(f.Severity))
+		for line := range strings.Lines(f.Advice) {
+			if !strings.HasPrefix(line, "--") {
+				statements = append(statements, strings.TrimSuffix(strings.TrimSpace(line), ";"))
+			}
+		}
+	}
+	if got := strings.Join(kinds, ", "); got != findings {
+		t.Errorf("findings %q, want %q", got, findings)
+	}
+	for i, sql := range statements {
+		if i < len(c.rewritten) {
+			if got := sortedRows(t, session, sql); got != c.rewritten[i] {
+				t.Errorf("%s\nrows %s, want %s", sql, got, c.rewritten[i])
+			}
+		}
+		after := outerQuery(t, session, sql)
+		if found := outerjoin.Find(after); len(found) > 0 && (len(found) > 1 || string(found[0].Kind) != c.again) {
+			t.Errorf("the advice leads to another finding: %s\n%+v", sql, found)
+		}
+		if i == 0 && c.fixed != "" {
+			if got := briefly(outerjoin.Classify(after)); got != c.fixed {
+				t.Errorf("%s\npredicates\n%s\nwant\n%s", sql, got, c.fixed)
+			}
+		}
+	}
+	if findings != "" && len(statements) < len(c.rewritten) {
+		t.Errorf("%d statements in the advice, want %d", len(statements), len(c.rewritten))
+	}
+}
+
+func outerQuery(t *testing.T, session *client.Session, sql string) advisor.Query {
+	t.Helper()
+	var text strings.Builder
+	for _, row := range run(t, session, "EXPLAIN EXTENDED "+sql).Rows {
+		if row[0] != nil {
+			text.WriteString(*row[0])
+		}
+		text.WriteByte('\n')
+	}
+	plan, err := explain.Parse(text.String())
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", sql, err, text.String())
+	}
+	return advisor.Query{SQL: sql, Plan: plan}
+}
+
+// briefly writes predicates as "text place side found planned", with the partitions read in vain and at all.
+func briefly(predicates []outerjoin.Predicate) string {
+	var list []string
+	for _, p := range predicates {
+		text := fmt.Sprintf("%s %s %s %s %s", p.Text, p.Place, p.Side, p.Found, p.Planned)
+		if p.PartitionsRead > 0 {
+			text += fmt.Sprintf(" %d/%d", p.PartitionsNeedless, p.PartitionsRead)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// sortedRows are a query's rows, their values parted by spaces.
+func sortedRows(t *testing.T, session *client.Session, sql string) string {
+	t.Helper()
+	var rows []string
+	for _, row := range run(t, session, sql).Rows {
+		var values []string
+		for _, v := range row {
+			if v == nil {
+				values = append(values, "NULL")
+			} else {
+				values = append(values, *v)
+			}
+		}
+		rows = append(rows, strings.Join(values, " "))
+	}
+	slices.Sort(rows)
+	return strings.Join(rows, ",")
+}
