@@ -24,6 +24,7 @@ type cli struct {
 	Doctor   doctorCmd   `cmd:"" help:"Check upstream, credentials, database and permissions, one line each, with the mend."`
 	Explain  explainCmd  `cmd:"" help:"Explain one query on the upstream: its joins, why, and what to do."`
 	Whatif   whatifCmd   `cmd:"" help:"Replay joins with a setting, the cluster, the release, statistics or buckets changed: which get another strategy, and where they flip."`
+	Check    checkCmd    `cmd:"" help:"Explain the scripts of a folder and compare their joins with a baseline, for code review."`
 	Report   reportCmd   `cmd:"" help:"Print a report as a table, CSV or JSON; without a name, list the reports."`
 	Findings findingsCmd `cmd:"" help:"List findings, mute them, or show them again."`
 	Refresh  refreshCmd  `cmd:"" help:"Ask a running proxy to refresh a table's statistics."`
