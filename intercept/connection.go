@@ -1,6 +1,8 @@
 package intercept
 
 import (
+	"slices"
+
 	"github.com/beltran/gohive/hiveserver"
 
 	"github.com/hs2proxy/hs2proxy/thrift"
@@ -16,8 +18,8 @@ type Connection struct {
 	login  thrift.Login
 	method string // Session.Auth by the login; empty when not yet needed
 	// opened are the sessions that end with this connection; calls are statements whose ExecuteStatement has no reply yet.
-	opened map[*session]struct{}
-	calls  map[*statement]struct{}
+	opened few[*session]
+	calls  few[*statement]
 	// latest and last are the one of opened that was used last and the running statement that began last, if they have not ended:
 	// most calls are about them, and need no look into the tracker's maps.
 	latest *session
@@ -127,7 +129,7 @@ func (c *Connection) replyAbout(st *statement, r thrift.Reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Method == thrift.ExecuteStatement {
-		delete(c.calls, st)
+		c.calls.remove(st)
 	}
 	if st.State.Final() {
 		return
@@ -170,13 +172,10 @@ func (c *Connection) Close() {
 	t := c.tracker
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for st := range c.calls {
-		if !st.State.Final() {
-			t.end(st, StateLost)
-		}
+	for st, ok := c.calls.any(); ok; st, ok = c.calls.any() {
+		t.end(st, StateLost)
 	}
-	c.calls = nil
-	for s := range c.opened {
+	for _, s := range slices.Clone(c.opened) {
 		if !t.cfg.KeepSessionsOnDisconnect || s.doubtful {
 			t.drop(s, StateLost)
 		}

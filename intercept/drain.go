@@ -55,7 +55,7 @@ func (c *Connection) running() bool {
 	if len(c.calls) > 0 {
 		return true
 	}
-	for s := range c.opened {
+	for _, s := range c.opened {
 		if len(s.statements) > 0 {
 			return true
 		}

@@ -62,14 +62,14 @@ func (t *Tracker) liveByID(id string) (LiveSession, bool) {
 // live needs the tracker's lock.
 func (s *session) live() LiveSession {
 	l := LiveSession{Session: s.Session, opener: s.opener}
-	for st := range s.statements {
+	for _, st := range s.statements {
 		l.Running = append(l.Running, st.Statement)
 	}
 	slices.SortFunc(l.Running, func(a, b Statement) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 	})
 	if s.opener != nil {
-		for other := range s.opener.opened {
+		for _, other := range s.opener.opened {
 			if other != s {
 				l.SharedWith = append(l.SharedWith, other.Handle.ID())
 			}

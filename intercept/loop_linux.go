@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ type loop struct {
 	// conns is how many connections there are, or are about to be; others read it to choose a loop.
 	conns   atomic.Int64
 	stopped bool
+	yielded time.Time // to the runtime
 
 	mu     sync.Mutex
 	posted []func()
@@ -135,11 +137,18 @@ func (l *loop) post(f func()) {
 	}
 }
 
+// yieldEvery is half of what the runtime's monitor allows.
+const yieldEvery = 5 * time.Millisecond
+
 // run is the loop.
 func (l *loop) run() {
 	defer l.free()
 	for !l.stopped {
-		n, err := unix.EpollWait(l.epoll, l.events[:], l.patience())
+		n, err := rawPoll(l.epoll, l.events[:])
+		if n <= 0 {
+			l.yield()
+			n, err = unix.EpollWait(l.epoll, l.events[:], l.patience())
+		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("epoll_wait: %v", err)) // a bad descriptor or argument of ours
 		}
@@ -148,6 +157,15 @@ func (l *loop) run() {
 		}
 		l.expire()
 		l.goOn()
+	}
+}
+
+// yield shows the runtime now and then that the goroutine can be scheduled, before it waits: its monitor takes the processor away
+// from one that was not for ten milliseconds, if it finds it in a system call, and looks around much more often from then on.
+func (l *loop) yield() {
+	if now := time.Now(); now.Sub(l.yielded) > yieldEvery {
+		l.yielded = now
+		runtime.Gosched()
 	}
 }
 

@@ -105,7 +105,7 @@ func (e *loopEnd) fill() bool {
 	if most := l.server.loops.readMost; most > 0 {
 		room = room[:min(len(room), most)]
 	}
-	n, err := unix.Read(e.fd, room)
+	n, err := rawRead(e.fd, room)
 	switch {
 	case n > 0:
 		e.end += n
@@ -159,7 +159,7 @@ func (e *loopEnd) shown() bool {
 // write writes the buffer to the other end; false when it cannot all be written now.
 func (e *loopEnd) write() bool {
 	c, to := e.conn, e.other()
-	n, err := unix.Write(to.fd, e.bytes())
+	n, err := rawWrite(to.fd, e.bytes())
 	if n <= 0 {
 		return e.stalled("write", err)
 	}

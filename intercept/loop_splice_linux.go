@@ -34,8 +34,6 @@ func (p *pipe) close() {
 	_ = unix.Close(p.out)
 }
 
-const spliceFlags = unix.SPLICE_F_MOVE | unix.SPLICE_F_NONBLOCK
-
 // suck moves coming bytes that nobody looks at into a pipe; false when the direction, or the connection, has ended.
 func (e *loopEnd) suck() bool {
 	c := e.conn
@@ -43,12 +41,12 @@ func (e *loopEnd) suck() bool {
 		e.coming = 0 // they are read and written, as others are
 		return true
 	}
-	n, err := unix.Splice(e.fd, nil, e.pipe.in, nil, int(min(e.coming, pipeSize)), spliceFlags)
+	n, err := rawSplice(e.fd, e.pipe.in, int(min(e.coming, pipeSize)))
 	switch {
 	case n > 0:
-		e.pipe.held = n
-		e.coming -= n
-		coming := c.advance(e.stream, n)
+		e.pipe.held = int64(n)
+		e.coming -= int64(n)
+		coming := c.advance(e.stream, int64(n))
 		if e.coming == 0 {
 			e.coming = spliceable(coming)
 		}
@@ -71,12 +69,12 @@ func (e *loopEnd) suck() bool {
 // drain moves what is in the pipe to the other end; false when it cannot all be moved now.
 func (e *loopEnd) drain() bool {
 	c, to := e.conn, e.other()
-	n, err := unix.Splice(e.pipe.out, nil, to.fd, nil, int(e.pipe.held), spliceFlags)
+	n, err := rawSplice(e.pipe.out, to.fd, int(e.pipe.held))
 	if n <= 0 {
 		return e.stalled("splice", err)
 	}
-	e.pipe.held -= n
-	c.count(e.side(), n)
+	e.pipe.held -= int64(n)
+	c.count(e.side(), int64(n))
 	if e.pipe.held == 0 && e.coming == 0 {
 		e.givePipe()
 		e.moved()

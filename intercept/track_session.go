@@ -21,7 +21,7 @@ type session struct {
 	// doubtful: the session was first seen in a call that HiveServer2 has not accepted yet.
 	doubtful   bool
 	place      *list.Element
-	statements map[*statement]struct{}
+	statements few[*statement]
 	closed     bool
 }
 
@@ -92,15 +92,10 @@ func (c *Connection) add(s *session) {
 	}
 	t.sessions[s.Handle] = s
 	s.place = t.used.PushBack(s)
-	switch {
-	case c.login.Transport == thrift.HTTP && !s.doubtful:
+	if c.login.Transport == thrift.HTTP && !s.doubtful {
 		s.opener = nil // no connection ends a session over HTTP
-	case c.opened == nil:
-		c.opened = map[*session]struct{}{s: {}}
-	default:
-		c.opened[s] = struct{}{}
-	}
-	if s.opener != nil {
+	} else {
+		c.opened.add(s)
 		c.latest = s
 	}
 	t.emit(SessionOpened, s, nil)
@@ -145,7 +140,7 @@ func (s *session) leave() {
 	if c == nil {
 		return
 	}
-	delete(c.opened, s)
+	c.opened.remove(s)
 	if c.latest == s {
 		c.latest = nil
 	}
@@ -162,23 +157,16 @@ func (t *Tracker) drop(s *session, open State) {
 	if s.closed {
 		return
 	}
-	for st := range s.statements {
+	for st, ok := s.statements.any(); ok; st, ok = s.statements.any() {
 		t.end(st, open)
 	}
-	if s.statements != nil && len(t.spare) < maxSpare {
-		clear(s.statements)
-		t.spare = append(t.spare, s.statements)
-	}
-	s.closed, s.statements = true, nil
+	s.closed = true
 	s.ClosedAt, s.copied = t.cfg.Now(), nil
 	delete(t.sessions, s.Handle)
 	t.used.Remove(s.place)
 	s.leave()
 	t.emit(SessionClosed, s, nil)
 }
-
-// maxSpare bounds Tracker.spare.
-const maxSpare = 256
 
 // noSettings are those of a session without any; never changed.
 var noSettings = map[string]string{}

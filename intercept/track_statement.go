@@ -53,27 +53,10 @@ func (c *Connection) start(req *hiveserver.TExecuteStatementReq, truncated bool)
 	t.text += size
 	st.session, st.SessionID, st.Database, st.Settings, st.StartedAt = s, s.name(), s.Database, s.Settings, t.cfg.Now()
 	st.place = t.started.PushBack(st)
-	if s.statements == nil {
-		s.statements = t.noStatements()
-	}
-	s.statements[st] = struct{}{}
-	if c.calls == nil {
-		c.calls = map[*statement]struct{}{}
-	}
-	c.calls[st] = struct{}{}
+	s.statements.add(st)
+	c.calls.add(st)
 	t.emit(StatementStarted, s, st)
 	return st
-}
-
-// noStatements is an empty set. It needs the lock.
-func (t *Tracker) noStatements() map[*statement]struct{} {
-	last := len(t.spare) - 1
-	if last < 0 {
-		return map[*statement]struct{}{}
-	}
-	set := t.spare[last]
-	t.spare = t.spare[:last]
-	return set
 }
 
 // size is the memory its text holds, in bytes; it does not change.
@@ -232,8 +215,8 @@ func (t *Tracker) void(st *statement) {
 func (t *Tracker) forget(st *statement) {
 	t.started.Remove(st.place)
 	t.text -= st.size()
-	delete(st.session.statements, st)
-	delete(st.conn.calls, st)
+	st.session.statements.remove(st)
+	st.conn.calls.remove(st)
 	if st.conn.last == st {
 		st.conn.last = nil
 	}

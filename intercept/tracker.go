@@ -39,8 +39,6 @@ type Tracker struct {
 	mu         sync.Mutex
 	sessions   map[SessionHandle]*session
 	operations map[[16]byte]*statement
-	// spare are the statements of ended sessions, empty, for the next ones.
-	spare []map[*statement]struct{}
 	// used orders sessions by last use, started orders running statements by start; the front is given up first.
 	used    *list.List
 	started *list.List

@@ -25,18 +25,22 @@ const (
 // stays true, and what was read counts for nothing.
 type fields struct {
 	b   []byte
+	at  int // of the next byte; b stays, since the garbage collector wants to know of each pointer that changes
 	odd bool
 }
 
+// left is how many bytes are to come.
+func (f *fields) left() int { return len(f.b) - f.at }
+
 // take cuts n bytes off; nil when there are not as many.
 func (f *fields) take(n int) []byte {
-	if n < 0 || n > len(f.b) {
-		f.odd, f.b = true, nil
+	if n < 0 || n > f.left() {
+		f.unknown()
 		return nil
 	}
-	b := f.b[:n:n]
-	f.b = f.b[n:]
-	return b
+	from := f.at
+	f.at += n
+	return f.b[from:f.at:f.at]
 }
 
 // next begins a field; more is false at the struct's end, and once the bytes are odd.
@@ -53,7 +57,7 @@ func (f *fields) next() (key field, more bool) {
 }
 
 // unknown is what a struct does with a field it does not know.
-func (f *fields) unknown() { f.odd, f.b = true, nil }
+func (f *fields) unknown() { f.odd, f.at = true, len(f.b) }
 
 // need makes a struct odd in which not all the wanted fields were seen; both have a bit for each id.
 func (f *fields) need(seen, want uint) {
@@ -100,12 +104,21 @@ func (f *fields) binary(room *[16]byte) []byte {
 	return room[:n:n]
 }
 
-// texts reads a map of strings.
-func (f *fields) texts() map[string]string {
+// pairs begins a map of strings: how many there are.
+func (f *fields) pairs() int {
 	kinds := f.take(2)
 	n := int(f.i32())
-	if f.odd || n < 0 || n > len(f.b)/8 || n > 0 && (kinds[0] != athrift.STRING || kinds[1] != athrift.STRING) {
+	if f.odd || n < 0 || n > f.left()/8 || n > 0 && (kinds[0] != athrift.STRING || kinds[1] != athrift.STRING) {
 		f.unknown()
+		return 0
+	}
+	return n
+}
+
+// texts reads a map of strings.
+func (f *fields) texts() map[string]string {
+	n := f.pairs()
+	if f.odd {
 		return nil
 	}
 	m := make(map[string]string, n)

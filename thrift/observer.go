@@ -53,7 +53,8 @@ type Reply struct {
 	// Exception: a TApplicationException instead of a result; Message is its text for watched methods.
 	Exception bool
 	Message   string
-	// Result is a *hiveserver.T…Resp for watched methods, nil for others, for exceptions and where decoding failed.
+	// Result is a *hiveserver.T…Resp for watched methods, nil for others, for exceptions and where decoding failed. OpenSession's
+	// may come without its Configuration, all of HiveServer2's settings.
 	Result any
 	// Truncated: the reply was longer than the copy; Result holds the fields before the cut.
 	Truncated bool

@@ -71,7 +71,7 @@ func plainReply(m Method, body []byte) any {
 
 // whole is v if nothing was odd and its struct was the only field of one that ends the bytes.
 func (f *fields) whole(v any) any {
-	if _, more := f.next(); more || f.odd || len(f.b) > 0 {
+	if _, more := f.next(); more || f.odd || f.left() > 0 {
 		return nil
 	}
 	return v
@@ -136,7 +136,9 @@ func (f *fields) openedSession() *hiveserver.TOpenSessionResp {
 		case fieldStruct | 3:
 			r.SessionHandle = f.session(&p.session)
 		case fieldMap | 4:
-			r.Configuration = f.texts()
+			for range 2 * f.pairs() { // HiveServer2's settings, which nobody asks for here
+				f.raw()
+			}
 		default:
 			f.unknown()
 		}

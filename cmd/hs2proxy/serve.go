@@ -36,6 +36,7 @@ func (c serveCmd) Run(ctx context.Context) error {
 	}
 	s := &serving{flags: c, redact: redact, log: redactedLogger(cfg.Log, redact), socket: os.Getenv("NOTIFY_SOCKET")}
 	spareProcessor(&cfg.Relay)
+	rarerCollection()
 	if s.app, err = app.New(ctx, cfg, s.log); err != nil {
 		return err
 	}

@@ -1,0 +1,39 @@
+package intercept
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls of an event loop that move bytes. Their sockets do not block, so the runtime is not told of them: its monitor would
+// take the loop's processor away from a call of a goroutine that runs for long, as a loop does, hand it to another thread, and
+// look around fifty times as often from then on. Measured with 200 clients, that was a tenth of all that relaying costs. Waiting
+// for events is an ordinary call.
+
+// rawRead is read(2).
+func rawRead(fd int, p []byte) (int, error) {
+	return raw(unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))) //nolint:gosec // as x/sys/unix does
+}
+
+// rawWrite is write(2).
+func rawWrite(fd int, p []byte) (int, error) {
+	return raw(unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))) //nolint:gosec // as x/sys/unix does
+}
+
+// rawSplice is splice(2) of at most n bytes, without offsets and without waiting.
+func rawSplice(from, to, n int) (int, error) {
+	return raw(unix.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK))
+}
+
+func raw(n, _ uintptr, errno unix.Errno) (int, error) {
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(n), nil
+}
+
+// rawPoll is epoll_wait(2) without waiting.
+func rawPoll(epoll int, events []unix.EpollEvent) (int, error) {
+	return raw(unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)) //nolint:gosec // as x/sys/unix does
+}
