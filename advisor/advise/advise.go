@@ -3,6 +3,8 @@ package advise
 
 import (
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/antijoin"
+	"github.com/hs2proxy/hs2proxy/advisor/dynamicfilter"
 	"github.com/hs2proxy/hs2proxy/advisor/movement"
 	"github.com/hs2proxy/hs2proxy/advisor/outerjoin"
 )
@@ -11,6 +13,8 @@ import (
 func Findings(q advisor.Query) []advisor.Finding {
 	list := advisor.Findings(q.Verdicts, q.Settings)
 	list = append(list, movement.Find(q)...)
+	list = append(list, dynamicfilter.Find(q)...)
+	list = append(list, antijoin.Find(q)...)
 	list = append(list, outerjoin.Find(q)...)
 	advisor.Complete(list, q.Verdicts)
 	return list

@@ -1,0 +1,26 @@
+package antijoin
+
+import "github.com/hs2proxy/hs2proxy/advisor"
+
+// saving tells what an anti join saves.
+func (p *place) saving(q *advisor.Query) *advisor.Finding {
+	n := p.joined.numbers(q)
+	summary := string(p.asked.form) + " runs as an anti join"
+	switch {
+	case n.rows > n.moved && n.moved >= 0:
+		summary += ": of " + grouped(n.rows) + " rows of " + p.asked.name + ", the distinct keys move to the join, " + grouped(n.moved) + " by the estimate"
+	case n.keys >= 0:
+		summary += ": " + grouped(n.moved) + " rows of " + p.asked.name + " with " + grouped(n.keys) + " distinct keys"
+	}
+	if n.hashed && n.set >= 0 {
+		summary += "; it keeps a hash set of " + human(n.set)
+		if n.table > n.set {
+			summary += ", where an outer join would keep a hash table of at least " + human(n.table)
+		} else {
+			summary += ", where an outer join would keep a hash table"
+		}
+	}
+	return &advisor.Finding{
+		Kind: Saving, Severity: advisor.Info, Subject: p.subject(), Summary: summary, Evidence: n.evidence(p.joined), Tables: p.about(),
+	}
+}
