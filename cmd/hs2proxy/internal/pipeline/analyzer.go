@@ -87,7 +87,7 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 	}
 	witness := advisor.ParseWitness(text.Log)
 	planned := planned{witness: &witness, nodes: a.settings(raw, &advisor.Witness{}).Nodes}
-	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness)}, planned)
+	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness), Version: facts.Version}, planned)
 	return out, nil
 }
 
