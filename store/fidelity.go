@@ -83,11 +83,11 @@ SELECT f.evidence FROM hs2proxy.findings f
 WHERE f.upstream_id = @upstream AND f.fingerprint IS NULL AND f.kind = @kind AND f.subject = @subject AND f.cleared_at IS NULL`
 
 const serverFindingUpsert = `
-INSERT INTO hs2proxy.findings AS f (upstream_id, kind, subject, severity, summary, evidence, advice, first_seen, last_seen, times)
-VALUES (@upstream, @kind, @subject, @severity, @summary, @evidence, @advice, @now, @now, 1)
+INSERT INTO hs2proxy.findings AS f (upstream_id, kind, subject, severity, summary, evidence, advice, advisor, doc, first_seen, last_seen, times)
+VALUES (@upstream, @kind, @subject, @severity, @summary, @evidence, @advice, @advisor, @doc, @now, @now, 1)
 ON CONFLICT (upstream_id, kind, subject) WHERE fingerprint IS NULL DO UPDATE SET
     severity = excluded.severity, summary = excluded.summary, evidence = excluded.evidence, advice = excluded.advice,
-    last_seen = greatest(f.last_seen, excluded.last_seen), times = f.times + (f.cleared_at IS NOT NULL)::int, cleared_at = NULL`
+    advisor = excluded.advisor, doc = excluded.doc, last_seen = greatest(f.last_seen, excluded.last_seen), times = f.times + (f.cleared_at IS NOT NULL)::int, cleared_at = NULL`
 
 const serverFindingClear = `
 UPDATE hs2proxy.findings f SET cleared_at = greatest(@now, f.last_seen)
@@ -174,7 +174,11 @@ func (w fidelityWatch) save(ctx context.Context, f *advisor.Finding) error {
 	if err != nil {
 		return err
 	}
-	args := pgx.NamedArgs{"severity": string(f.Severity), "summary": text(f.Summary), "evidence": evidence, "advice": text(f.Advice)}
+	info, _ := advisor.KindOf(f.Kind)
+	args := pgx.NamedArgs{
+		"severity": string(f.Severity), "summary": text(f.Summary), "evidence": evidence, "advice": text(f.Advice),
+		"advisor": string(info.Advisor), "doc": info.Doc,
+	}
 	maps.Copy(args, w.args)
 	_, err = w.tx.Exec(ctx, serverFindingUpsert, args)
 	return err

@@ -183,7 +183,7 @@ func TestFidelityFellOnceUntilItRecovers(t *testing.T) {
 	}
 	findings := func(want ...string) {
 		t.Helper()
-		got := f.rows("findings", "upstream", "kind", "subject", "severity", "times", "first_seen", "last_seen", "fingerprint", "query")
+		got := f.rows("findings_selector", "upstream", "kind", "subject", "severity", "times", "first_seen", "last_seen", "fingerprint", "query")
 		if !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
 			t.Errorf("got %v, want %v", got, want)
 		}

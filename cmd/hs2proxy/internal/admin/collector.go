@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/limit"
 	"github.com/hs2proxy/hs2proxy/intercept/upstream"
@@ -98,6 +99,15 @@ func bySide(name1, name2 string, values func(r *reading) (int64, int64)) func(*r
 		first, second := values(r)
 		emit(float64(first), name1)
 		emit(float64(second), name2)
+	}
+}
+
+// byNumber reads a family of the numbers that are compared with the planner's.
+func byNumber(value func(*pipeline.Agreement) int64) func(*reading, func(float64, ...string)) {
+	return func(r *reading, emit func(float64, ...string)) {
+		emit(float64(value(&r.Counters.Strategies)), "strategy")
+		emit(float64(value(&r.Counters.Budgets)), "budget")
+		emit(float64(value(&r.Counters.Sizes)), "size")
 	}
 }
 
@@ -208,6 +218,16 @@ var traffic = []family{
 			emit(float64(c.Failed.Load()), "failed")
 			emit(float64(c.Skipped.Load()), "skipped")
 		},
+	},
+	{
+		"fidelity_compared_total", "Numbers of the simulation compared with the planner's.", counter,
+		[]string{"number"},
+		byNumber(func(a *pipeline.Agreement) int64 { return a.Compared.Load() }),
+	},
+	{
+		"fidelity_agreed_total", "Those that agree: strategies with the streamed side, budgets to the byte, sizes within 1 %.", counter,
+		[]string{"number"},
+		byNumber(func(a *pipeline.Agreement) int64 { return a.Agreed.Load() }),
 	},
 	{
 		"panics_total", "Panics of the pipeline that were isolated.", counter, nil,

@@ -180,6 +180,8 @@ func (fakeSpool) Bytes() int64 { return 50 }
 func sourceOf(relay *fakeRelay) Source {
 	counters := &pipeline.Counters{}
 	counters.Explained.Store(21)
+	counters.Budgets.Compared.Store(28)
+	counters.Budgets.Agreed.Store(27)
 	counters.Recorded.Store(22)
 	counters.Replayed.Store(26)
 	return Source{

@@ -111,7 +111,7 @@ func (a *App) parts(cache *pipeline.Cache) []part {
 			}, nil
 		}},
 		// Read where they are needed, from Config.
-		simple(func(config.Config) {}, "relay.drain_timeout", "retention", "log.level"),
+		simple(func(config.Config) {}, "relay.drain_timeout", "retention", "explain.fidelity", "log.level"),
 	}
 	parts = append(parts, a.reachParts()...)
 	if a.watch != nil {

@@ -38,7 +38,8 @@ func (a *App) prepare(ctx context.Context, ready chan<- struct{}) {
 	})
 }
 
-// keep records the server's settings and deletes what is older than the retention, again and again.
+// keep records the server's settings, deletes what is older than the retention and looks at the agreement with the planner, again
+// and again.
 func (a *App) keep(ctx context.Context) {
 	untilDone(ctx, func() bool { return a.saveSettings(ctx) })
 	timer := time.NewTimer(0)
@@ -57,6 +58,7 @@ func (a *App) keep(ctx context.Context) {
 				a.log.Info().Str("table", table).Int64("rows", n).Msg("old records deleted")
 			}
 		}
+		a.watchFidelity(ctx)
 		timer.Reset(r.Every)
 		select {
 		case <-timer.C:

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift"
@@ -58,6 +59,8 @@ type Explain struct {
 	BreakerPause    time.Duration `koanf:"breaker_pause"`
 	// Witness asks Hive 4 for the planner's own numbers with each EXPLAIN.
 	Witness bool `koanf:"witness"`
+	// Fidelity says when the agreement of the simulation with the planner counts as fallen.
+	Fidelity advisor.FidelityPolicy `koanf:"fidelity"`
 }
 
 // Database is the Postgres that keeps what was seen. Without a URL the proxy relays, explains and logs findings.
@@ -132,7 +135,7 @@ func Default() Config {
 		Service:  Service{Transport: TransportBinary, HTTPPath: "cliservice", Auth: "NONE", User: "hs2proxy", Krb5Conf: "/etc/krb5.conf"},
 		Explain: Explain{
 			Enabled: true, Timeout: 30 * time.Second, Concurrency: 2, Rate: 5, MaxAge: 6 * time.Hour,
-			BreakerFailures: 5, BreakerPause: time.Minute, Witness: true,
+			BreakerFailures: 5, BreakerPause: time.Minute, Witness: true, Fidelity: advisor.DefaultFidelityPolicy(),
 		},
 		Database: Database{Migrate: true, SpoolLimit: 1 << 30},
 		Stats: Statistics{

@@ -111,6 +111,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"service.auth":          func(c *Config) { c.Service.Auth = "SAML" },
 		"service.password_file": func(c *Config) { c.Service.Auth = "LDAP" },
 		"explain.rate":          func(c *Config) { c.Explain.Rate = 0 },
+		"explain.fidelity.drop": func(c *Config) { c.Explain.Fidelity.Drop = 0 },
 		"explain.timeout":       func(c *Config) { c.Explain.Timeout = 0 },
 		"database.url":          func(c *Config) { c.Database.URL = "mysql://u:secret@h/d" },
 		"database.spool_dir":    func(c *Config) { c.Database.SpoolDir = "/var/lib/hs2proxy/spool" },

@@ -37,6 +37,7 @@ func (c Config) Validate() error {
 	v.positive("explain.max_age", c.Explain.MaxAge)
 	v.check(c.Explain.BreakerFailures >= 1, "explain.breaker_failures", c.Explain.BreakerFailures, "at least 1")
 	v.positive("explain.breaker_pause", c.Explain.BreakerPause)
+	v.below("explain.fidelity.", c.Explain.Fidelity.Validate())
 	v.database(c.Database.URL)
 	if c.Database.SpoolDir != "" {
 		v.check(c.Database.URL != "", "database.url", c.Database.URL, "a Postgres URL, since database.spool_dir is given")

@@ -55,6 +55,7 @@ func (r *Recorder) analyse(ctx context.Context, t *task) (out *store.Analysis) {
 		r.counters.Refused.Add(1)
 	default:
 		r.counters.Explained.Add(1)
+		r.counters.compared(a.Joins)
 		r.cfg.Cache.Put(t.key, a)
 	}
 	r.cfg.Samples.Put(&t.statement, &t.session, a.Settings)

@@ -10,19 +10,36 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/store/storetest"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
 // These tests run the sample on a real HiveServer2, named by HS2PROXY_TEST_HS2 as host:port, in a database of their
 // own. They read strategies from the plan text by the seed rules alone, so that they also judge the advisor's Want.
 
-func open(t *testing.T) *client.Session {
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
+
+func hiveAddress(t *testing.T) string {
 	t.Helper()
 	address := os.Getenv("HS2PROXY_TEST_HS2")
 	if address == "" {
 		t.Skip("set HS2PROXY_TEST_HS2=host:port to run the sample on a real HiveServer2")
 	}
+	return address
+}
+
+func open(t *testing.T) *client.Session {
+	t.Helper()
+	return openAt(t, hiveAddress(t))
+}
+
+func openAt(t *testing.T, address string) *client.Session {
+	t.Helper()
 	session, err := client.Open(t.Context(), client.Config{
 		Address: address, Auth: "NONE", User: "hs2proxy", Password: "hs2proxy",
 		DialTimeout: 10 * time.Second, CallTimeout: 5 * time.Minute,
@@ -131,8 +148,80 @@ func TestSampleOnHive(t *testing.T) {
 			}
 		})
 	}
+	t.Run("agreement with the planner", func(t *testing.T) { agree(t, db) })
 	for _, s := range Stories(db) {
 		t.Run(s.Name, func(t *testing.T) { tell(t, db, s) })
+	}
+}
+
+// agree runs the queries through a proxy with a database and asks its report how far the simulation agrees with this server's planner.
+func agree(t *testing.T, db string) {
+	cfg := config.Default()
+	cfg.Listen, cfg.Admin.Listen = "127.0.0.1:0", ""
+	cfg.Upstream.Name, cfg.Upstream.Address = "sample", hiveAddress(t)
+	cfg.Explain.Rate = 50
+	cfg.Database.URL = storetest.DSN(t)
+	proxy, err := app.New(t.Context(), cfg, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	joins := int64(0)
+	for _, q := range Queries(db) {
+		session := openAt(t, proxy.Addr().String())
+		run(t, session, append(slices.Clone(q.Settings), q.SQL)...)
+		joins += int64(len(q.Want))
+	}
+	got := fidelityOf(t, proxy, joins)
+	t.Logf("%v", got)
+	if got["strategy_percent"] != 100.0 || got["strategy_equal"] != joins || got["fell"] != false {
+		t.Errorf("strategies of %v of %d joins agree", got["strategy_equal"], joins)
+	}
+	if n, _ := got["budgets"].(int64); n == 0 || got["budget_percent"] != 100.0 || got["witnessed"] != joins {
+		t.Errorf("the planner's lines of %v of %d joins were matched: %v budgets, %v agree", got["witnessed"], joins, n, got["budget_equal"])
+	}
+	if n, _ := got["sizes"].(int64); n == 0 || got["size_near_percent"] != 100.0 {
+		t.Errorf("of %v sizes %v are equal, %v within 1 %%", n, got["size_equal"], got["size_near"])
+	}
+	differences, err := proxy.Store().Report(t.Context(), "fidelity_differences")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range differences.Rows {
+		t.Logf("differs: %v %v", differences.Columns, row)
+	}
+}
+
+// fidelityOf waits until so many joins are recorded and returns the report's row.
+func fidelityOf(t *testing.T, proxy *app.App, joins int64) map[string]any {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	for {
+		row := map[string]any{}
+		report, err := proxy.Store().Report(ctx, "fidelity")
+		if err == nil && len(report.Rows) > 0 {
+			for i, column := range report.Columns {
+				row[column] = report.Rows[0][i]
+			}
+		}
+		if row["joins"] == joins {
+			return row
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("%v of %d joins were recorded: %v", row["joins"], joins, err)
+		}
 	}
 }
 
