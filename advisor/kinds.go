@@ -74,6 +74,9 @@ var kinds = []KindInfo{
 	kind(FamilyMovement, "skew_risk", "one key brings much of a side to one node").on("movement.md"),
 	kind(FamilyMovement, "broadcast_actual_dwarfs_estimate", "a copied side had ten times the rows it was planned with").on("movement.md"),
 
+	kind(FamilyDynamicFilter, "dynamic_filter_missing", "keys of one side would remove most rows of the other, and the plan does not use them").on("dynamic-filter.md"),
+	kind(FamilyDynamicFilter, "partition_pruning_missing", "keys of one side would prune partitions of the other, and the plan reads them all").on("dynamic-filter.md"),
+
 	kind(FamilyAntiJoin, "anti_join_missed", "an outer join and a filter do the work of an anti join"),
 	kind(FamilyAntiJoin, "anti_join_saving", "an anti join, and what it saves"),
 	kind(FamilyAntiJoin, "anti_join_wrong_result", "a planned anti join that loses rows in this version"),

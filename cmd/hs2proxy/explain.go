@@ -13,6 +13,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/advise"
+	"github.com/hs2proxy/hs2proxy/advisor/dynamicfilter"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/advisor/movement"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
@@ -74,7 +75,13 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if c.Text {
 		fmt.Println(analysis.PlanText)
 	}
-	printJoins(os.Stdout, analysis.Joins, analysis.Findings, cmp.Or(advisor.NewSettings(analysis.Settings).Nodes, int64(cfg.Upstream.LLAPNodes)))
+	plan, err := explain.Parse(analysis.PlanText)
+	if err != nil {
+		return err
+	}
+	q := advisor.Query{SQL: text, Plan: plan}
+	printJoins(os.Stdout, analysis.Joins, verbatim(analysis.Findings, q), cmp.Or(advisor.NewSettings(analysis.Settings).Nodes, int64(cfg.Upstream.LLAPNodes)))
+	printPredicates(os.Stdout, q)
 	return nil
 }
 
@@ -95,6 +102,13 @@ func (c explainCmd) text() (string, error) {
 }
 
 func (c explainCmd) judge(text string) error {
+	if explain.IsMaxCompute(text) {
+		plan, err := explain.ParseMaxCompute(text)
+		if err == nil {
+			fmt.Println(strings.Join(dynamicfilter.MaxComputeLines(plan), "\n"))
+		}
+		return err
+	}
 	plan, err := explain.Parse(text)
 	if err != nil {
 		return err
@@ -104,6 +118,9 @@ func (c explainCmd) judge(text string) error {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
 	printJoins(os.Stdout, q.Verdicts, advise.Findings(q), q.Settings.Nodes)
+	for _, f := range dynamicfilter.Of(q) {
+		fmt.Printf("filter: %s\n", dynamicfilter.Describe(q, f))
+	}
 	return nil
 }
 
