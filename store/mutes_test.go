@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,13 @@ func TestFindingsKnowAdvisorDocAndTables(t *testing.T) {
 
 func TestMutedFindingsAreLeftOut(t *testing.T) {
 	const flip, missing = advisor.NearFlip, advisor.MissingStatistics
+	f := newFixture(t, store.Options{Now: time.Now})
+	findingsScene(f)
+	shown := func() string {
+		return f.one(`SELECT string_agg(fingerprint || ' ' || kind, ',' ORDER BY fingerprint, kind) FROM hs2proxy.report_findings`)
+	}
+	all := shown()
+	records := 0
 	for name, c := range map[string]struct {
 		mute  store.Mute
 		found int64
@@ -66,12 +74,6 @@ func TestMutedFindingsAreLeftOut(t *testing.T) {
 		"for a while":                {store.Mute{Kind: flip, Until: time.Now().Add(time.Hour)}, 2, []string{"f1 missing_statistics"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, store.Options{Now: time.Now})
-			findingsScene(f)
-			shown := func() string {
-				return f.one(`SELECT string_agg(fingerprint || ' ' || kind, ',' ORDER BY fingerprint, kind) FROM hs2proxy.report_findings`)
-			}
-			all := shown()
 			c.mute.Reason, c.mute.By = "known", "ana"
 			n, err := f.MuteFindings(t.Context(), c.mute)
 			if err != nil || n != c.found {
@@ -93,7 +95,8 @@ func TestMutedFindingsAreLeftOut(t *testing.T) {
 			if got := shown(); got != all {
 				t.Errorf("after it was taken back: %s", got)
 			}
-			f.want("2", `SELECT count(*) FROM hs2proxy.finding_mutes`)
+			records += 2
+			f.want(strconv.Itoa(records), `SELECT count(*) FROM hs2proxy.finding_mutes`)
 		})
 	}
 }
