@@ -88,9 +88,8 @@ func (c *twoPlans) restores(change func(*PlanState)) bool {
 // default.
 func (c *twoPlans) settingsThatDiffer() []string {
 	var list []string
-	for i := range catalogue {
-		d := &catalogue[i]
-		if d.set != nil && c.value(c.before, d.Name) != c.value(c.after, d.Name) {
+	for _, d := range Catalogue() {
+		if d.Selector && c.value(c.before, d.Name) != c.value(c.after, d.Name) {
 			list = append(list, d.Name)
 		}
 	}

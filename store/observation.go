@@ -18,6 +18,8 @@ type Observation struct {
 	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
 	// statement where they are zero.
 	Writes []TableWrite
+	// Findings are what its end tells of its plan; they count once, with the outcome.
+	Findings []advisor.Finding `json:",omitempty"`
 	// Altered: a Redactor has changed the statement's text, so it is no sample to explain again.
 	Altered bool `json:",omitempty"`
 }
@@ -51,9 +53,11 @@ type Analysis struct {
 	PlanText string
 	// Settings are those in force that matter to join strategies.
 	Settings map[string]string
-	Database string
-	Joins    []advisor.JoinVerdict
-	Findings []advisor.Finding
+	// Nodes and NodeExecutors are the LLAP cluster as far as it was known; 0 when it was not.
+	Nodes, NodeExecutors int64
+	Database             string
+	Joins                []advisor.JoinVerdict
+	Findings             []advisor.Finding
 	// Tables are the base tables read, "database.table".
 	Tables []string
 	// Usage tells, by table, which columns are used and which statistics state the plan printed. Join columns and states
@@ -66,6 +70,20 @@ type Analysis struct {
 	Cause Cause
 	// Reused: nothing was explained for this statement; the analysis of an earlier one holds.
 	Reused bool
+}
+
+// State is the plan with what it was chosen under.
+func (a *Analysis) State() advisor.PlanState {
+	return advisor.PlanState{Verdicts: a.Joins, Settings: a.Settings, Version: a.HiveVersion, Nodes: a.Nodes, Executors: a.NodeExecutors}
+}
+
+// JoinSettings are the settings of the analysis as the selector read them.
+func (a *Analysis) JoinSettings() advisor.Settings {
+	s := advisor.NewSettings(a.Settings)
+	if a.Nodes > 0 {
+		s = s.WithCluster(a.Nodes, a.NodeExecutors)
+	}
+	return s
 }
 
 // TableWrite is one table changed by one statement.

@@ -32,12 +32,13 @@ ORDER BY explained_at DESC, id DESC
 LIMIT 1`
 
 const planInsert = `
-INSERT INTO hs2proxy.plans (upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time)
-VALUES (@upstream, @fingerprint, @database, @settings_hash, @plan_hash, @version, @settings, @text, @cause, @at, @at, @duration)
+INSERT INTO hs2proxy.plans (upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time, llap_nodes, llap_executors)
+VALUES (@upstream, @fingerprint, @database, @settings_hash, @plan_hash, @version, @settings, @text, @cause, @at, @at, @duration, @nodes, @executors)
 RETURNING id`
 
 const planSeenAgain = `
-UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_time = @duration, plan_text = coalesce(@text, plan_text)
+UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_time = @duration, plan_text = coalesce(@text, plan_text),
+    llap_nodes = CASE WHEN @nodes > 0 THEN @nodes ELSE llap_nodes END, llap_executors = CASE WHEN @nodes > 0 THEN @executors ELSE llap_executors END
 WHERE id = @plan`
 
 const planUse = `
@@ -73,7 +74,7 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 	args := pgx.NamedArgs{
 		"upstream": r.upstream, "fingerprint": a.Fingerprint, "database": a.Database, "settings": settings, "settings_hash": hash(settings),
 		"plan_hash": shape(a.Joins), "version": a.HiveVersion, "at": a.ExplainedAt, "latest": a.Reused, "cause": cause(a.Cause),
-		"duration": a.Duration, "text": []byte(nil),
+		"duration": a.Duration, "text": []byte(nil), "nodes": max(a.Nodes, 0), "executors": max(a.NodeExecutors, 0),
 	}
 	if plan := r.planText(a); plan != "" {
 		if args["text"], err = compress(plan); err != nil {
@@ -100,7 +101,10 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 		if err := r.tx.QueryRow(ctx, planInsert, args).Scan(&id); err != nil {
 			return 0, err
 		}
-		err = r.saveJoins(ctx, id, joins)
+		if err = r.saveJoins(ctx, id, joins); err == nil {
+			args["plan"] = id
+			err = r.comparePlans(ctx, &a, joins, args)
+		}
 	}
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,12 +82,23 @@ func (r *recording) run(ctx context.Context) error {
 		return err
 	}
 	st := r.o.Statement
-	if r.o.Analysis != nil && !old.analyzed {
-		if err := r.analysis(ctx, *r.o.Analysis); err != nil {
+	batch := &pgx.Batch{}
+	if r.o.Analysis != nil {
+		analysis := *r.o.Analysis
+		ended := concludes(st, old.state)
+		switch {
+		case !old.analyzed:
+			if ended {
+				analysis.Findings = slices.Concat(analysis.Findings, r.o.Findings)
+			}
+			err = r.analysis(ctx, analysis)
+		case ended && len(r.o.Findings) > 0:
+			err = r.endFindings(ctx, batch, analysis)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	batch := &pgx.Batch{}
 	r.queueOutcome(batch, st, old.state)
 	if inserted && st.Info.Fingerprint != "" {
 		batch.Queue(queryRun, pgx.NamedArgs{
@@ -132,10 +144,31 @@ func (r *recording) insert(ctx context.Context) (inserted bool, old oldStatement
 	return inserted, old, err
 }
 
+// concludes: the statement's state is final and was not recorded before.
+func concludes(st intercept.Statement, old intercept.State) bool {
+	return st.State != "" && st.State.Final() && (old == intercept.StateRunning || old == intercept.StateLost && st.State != intercept.StateLost)
+}
+
+const statementPlan = `SELECT plan_id FROM hs2proxy.statements WHERE id = @id`
+
+// endFindings adds what the end of a statement tells of a plan that was recorded before.
+func (r *recording) endFindings(ctx context.Context, batch *pgx.Batch, a Analysis) error {
+	var plan *int64
+	if err := r.tx.QueryRow(ctx, statementPlan, pgx.NamedArgs{"id": r.o.Statement.ID}).Scan(&plan); err != nil {
+		return fmt.Errorf("read the statement's plan: %w", err)
+	}
+	if a.Fingerprint == "" {
+		a.Fingerprint = r.o.Statement.Info.Fingerprint
+	}
+	if plan != nil && a.Fingerprint != "" {
+		r.queueFindings(batch, *plan, Analysis{Fingerprint: text(a.Fingerprint), Findings: r.o.Findings})
+	}
+	return nil
+}
+
 // queueOutcome writes the final state once.
 func (r *recording) queueOutcome(batch *pgx.Batch, st intercept.Statement, old intercept.State) {
-	final := st.State != "" && st.State.Final()
-	if !final || old != intercept.StateRunning && (old != intercept.StateLost || st.State == intercept.StateLost) {
+	if !concludes(st, old) {
 		batch.Queue(statementProgress, pgx.NamedArgs{"id": st.ID, "operation": orNil(st.OperationID), "modified": st.ModifiedRows})
 		return
 	}

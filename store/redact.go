@@ -33,6 +33,7 @@ func (o Observation) Redacted(keepLiterals bool, redact *Redactor) Observation {
 		o.Analysis = r.redactedAnalysis(*o.Analysis)
 	}
 	o.Writes = slices.Clone(o.Writes)
+	o.Findings = r.findings(o.Findings)
 	return o
 }
 
@@ -44,11 +45,16 @@ func (r *recording) redactedAnalysis(a Analysis) *Analysis {
 	for i := range a.Joins {
 		a.Joins[i] = storable(a.Joins[i], r.s.o.KeepLiterals, r.s.o.Redact)
 	}
-	a.Findings = slices.Clone(a.Findings)
-	for i := range a.Findings {
-		a.Findings[i] = r.finding(a.Findings[i])
-	}
+	a.Findings = r.findings(a.Findings)
 	return &a
+}
+
+func (r *recording) findings(list []advisor.Finding) []advisor.Finding {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = r.finding(list[i])
+	}
+	return list
 }
 
 // altered reports whether the redactor changes the statement's text: it is then not the one to explain again.

@@ -163,8 +163,11 @@ func TestReportsAnswerTheirQuestions(t *testing.T) {
 		}},
 		{"findings", []string{"severity", "kind", "subject", "times", "fingerprint", "advice", "evidence"}, []string{
 			`HIGH | STALE_STATISTICS_CHANGED_PLAN | join 0 | 1 | f1 | ANALYZE TABLE shop.items | {"believed": 20000000}`,
+			`LOW | plan_change_settings | join 0 | 1 | f3 | SET hive.auto.convert.join=true; | {"replayed": true, "settings": ["hive.auto.convert.join from true to false"], "restoring": ["hive.auto.convert.join"], "reason_after": "700 bytes against a budget of 10000000", "reason_before": "700 bytes against a budget of 10000000", "strategy_after": "MERGE_JOIN", "strategy_before": "MAP_JOIN"}`,
 			`LOW | k_anti_join | join 0 | 1 | f2 |  | {}`, `LOW | k_dynamic_filter | join 0 | 1 | f2 |  | {}`, `LOW | k_movement | join 0 | 1 | f2 |  | {}`,
-			`LOW | k_outer_join | join 0 | 1 | f2 |  | {}`, `LOW | k_selector | join 0 | 1 | f2 |  | {}`, `INFO | SMALL_THING | statement | 1 | f1 |  | {}`,
+			`LOW | k_outer_join | join 0 | 1 | f2 |  | {}`, `LOW | k_selector | join 0 | 1 | f2 |  | {}`,
+			`INFO | plan_change_statistics | join 0 | 1 | f1 |  | {"replayed": true, "reason_after": "5000 bytes against a budget of 10000000", "reason_before": "20000000 bytes against a budget of 10000000", "strategy_after": "MAP_JOIN", "strategy_before": "MERGE_JOIN"}`,
+			`INFO | SMALL_THING | statement | 1 | f1 |  | {}`,
 		}},
 		{"findings_movement", []string{"severity", "kind", "subject", "times", "fingerprint"}, []string{"LOW | k_movement | join 0 | 1 | f2"}},
 		{"findings_muted", []string{"severity", "kind", "muted_by", "reason", "muted_fingerprint", "muted_table", "muted_until"}, []string{"CRITICAL | k_none | ana | known |  |  | ∅"}},
@@ -293,7 +296,7 @@ func TestRetention(t *testing.T) {
 	}
 	f.ok(f.SaveStaleness(t.Context(), "hive-b", "shop.logs", nil, nil)) // cleared at 5h
 	full := counts()
-	if full != "8 1 2 5 5 5 8 3 1 3 5" {
+	if full != "8 1 2 5 5 5 10 3 1 3 5" {
 		t.Fatalf("the scene has %s", full)
 	}
 	day := 24 * time.Hour
@@ -310,7 +313,7 @@ func TestRetention(t *testing.T) {
 	f.now = t0.Add(day + 192*time.Minute)
 	d, err := f.Retention(t.Context(), all)
 	f.ok(err)
-	if want := (store.Deleted{"statements": 5, "plans": 1, "table_stats": 2, "findings": 8}); d["statements"] != want["statements"] || d["table_stats"] != 2 || d["findings"] != 8 {
+	if want := (store.Deleted{"statements": 5, "plans": 1, "table_stats": 2, "findings": 9}); d["statements"] != want["statements"] || d["table_stats"] != 2 || d["findings"] != 9 {
 		t.Errorf("deleted %v, want %v", d, want)
 	}
 	f.want("3", `SELECT count(*) FROM hs2proxy.statements`)

@@ -137,6 +137,7 @@ type planned struct {
 }
 
 func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Query, p planned) {
+	out.Nodes, out.NodeExecutors = q.Settings.Nodes, q.Settings.NodeExecutors
 	joins := advisor.Joins(q.Plan)
 	out.Tables = tablesOf(q.Plan)
 	out.Usage = usageOf(q.Plan, joins)

@@ -39,6 +39,16 @@ func TestLogObservation(t *testing.T) {
 		"running":      {store.Observation{Statement: intercept.Statement{State: intercept.StateRunning}, Analysis: analysis(nil)}, nil},
 		"not analysed": {store.Observation{Statement: final}, nil},
 		"reused":       {store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Reused = true })}, nil},
+		"reused, and its end tells something": {
+			store.Observation{
+				Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Reused = true }),
+				Findings: []advisor.Finding{{Kind: advisor.MapJoinMemory, Severity: advisor.High, Subject: "join 2", Summary: "s", Advice: "a"}},
+			},
+			[]map[string]any{{
+				"level": "warn", "fingerprint": "f", "kind": "map_join_memory", "severity": "HIGH", "subject": "join 2", "summary": "s", "advice": "a",
+				"message": "finding",
+			}},
+		},
 		"refused": {
 			store.Observation{Statement: final, Analysis: analysis(func(a *store.Analysis) { a.Error = "no table" })},
 			[]map[string]any{{"level": "info", "fingerprint": "f", "error": "no table", "message": "query not explained"}},

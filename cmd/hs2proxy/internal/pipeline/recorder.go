@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/store"
@@ -311,10 +312,22 @@ func (r *Recorder) record(j *job) {
 
 // hand gives an observation away.
 func (r *Recorder) hand(o *store.Observation) {
-	if o.Statement.State == intercept.StateFinished {
+	switch o.Statement.State {
+	case intercept.StateFinished:
 		o.Writes = writesOf(&o.Statement)
+	case intercept.StateError:
+		if o.Analysis != nil {
+			o.Findings = r.overflow(o)
+		}
+	default:
 	}
 	r.cfg.Record(Record{Observation: o})
+}
+
+// overflow joins an error about memory with the plan. The error's text is whole here; what is stored has lost its literals.
+func (r *Recorder) overflow(o *store.Observation) (found []advisor.Finding) {
+	defer isolate(r.log, r.counters, "an error could not be joined with its plan; it is recorded as it is")
+	return advisor.OverflowFindings(o.Statement.ErrorMessage, o.Analysis.Joins, o.Analysis.JoinSettings())
 }
 
 // queryOf is the EXPLAIN of a statement in its own session.
