@@ -10,7 +10,7 @@ import (
 // innerAdvice offers both meanings: the outer join, with the predicate where it filters before the padding, and the join
 // that is left. Where both sides are filtered the form is the one of which Hive pushes both predicates below the join:
 // the preserved row table's in WHERE, the null supplying table's in ON.
-func innerAdvice(group []Predicate, rejecting []*Predicate, becomes queryast.JoinType, padded string) string {
+func (w show) innerAdvice(group []Predicate, rejecting []*Predicate, becomes queryast.JoinType, padded string) string {
 	sc, join := rejecting[0].at.scope, rejecting[0].at.join
 	outer := newRewrite(sc)
 	also := ""
@@ -33,14 +33,14 @@ func innerAdvice(group []Predicate, rejecting []*Predicate, becomes queryast.Joi
 	}
 	var lines []string
 	if sql := outer.sql(); sql != "" {
-		lines = append(lines, "-- if rows without a match are wanted too, filter "+padded+where+also+":", sql)
+		lines = append(lines, "-- if rows without a match are wanted too, filter "+padded+where+also+":", w(sql))
 	} else {
 		lines = append(lines, "-- if rows without a match are wanted too, filter "+padded+where+": in ON or in a subquery")
 	}
 	inner := newRewrite(sc)
 	inner.retype(join, keyword(becomes))
 	if sql := inner.sql(); sql != "" {
-		lines = append(lines, "-- if not, say so:", sql)
+		lines = append(lines, "-- if not, say so:", w(sql))
 	} else {
 		lines = append(lines, "-- if not, say so: "+keyword(becomes))
 	}
@@ -49,7 +49,7 @@ func innerAdvice(group []Predicate, rejecting []*Predicate, becomes queryast.Joi
 
 // filterAdvice puts predicates where they filter the table whose rows the join keeps: behind the join, from where Hive
 // pushes them below it, or into a subquery where another join would pad the table.
-func filterAdvice(kept []*Predicate, table string) string {
+func (w show) filterAdvice(kept []*Predicate, table string) string {
 	head := "-- if " + table + " is to be filtered, put the predicate behind the join, from where Hive pushes it below"
 	if kept[0].at == nil {
 		return head + "; as it is, it only limits which rows find a match"
@@ -60,11 +60,11 @@ func filterAdvice(kept []*Predicate, table string) string {
 		below.toSource(p)
 	}
 	if sql := behind.sql(); sql != "" {
-		return head + ":\n" + sql
+		return head + ":\n" + w(sql)
 	}
 	head = "-- if " + table + " is to be filtered, filter it in a subquery before the join"
 	if sql := below.sql(); sql != "" {
-		return head + ":\n" + sql
+		return head + ":\n" + w(sql)
 	}
 	return head
 }
@@ -84,14 +84,14 @@ func article(t queryast.JoinType) string {
 	return "a " + string(t)
 }
 
-func list(predicates []*Predicate) []string {
+func (w show) list(predicates []*Predicate) []string {
 	texts := make([]string, len(predicates))
 	for i, p := range predicates {
-		texts[i] = p.Text
+		texts[i] = w(p.Text)
 	}
 	return texts
 }
 
-func texts(predicates []*Predicate) string { return strings.Join(list(predicates), " and ") }
+func (w show) texts(predicates []*Predicate) string { return strings.Join(w.list(predicates), " and ") }
 
 func count(n int) string { return strconv.Itoa(n) }

@@ -19,19 +19,31 @@ const (
 )
 
 // Find lists what is worth telling a person about the predicates of a query's outer joins. It is silent where the plan
-// shows something else than the rule says.
+// shows something else than the rule says. Findings are kept, literals are not: they are ? in all texts.
 func Find(q advisor.Query) []advisor.Finding {
+	return find(q, queryast.WithoutLiterals)
+}
+
+// FindVerbatim is Find with the query's literals, to be shown to who asked: the advice can be run as it is.
+func FindVerbatim(q advisor.Query) []advisor.Finding {
+	return find(q, func(text string) string { return text })
+}
+
+// show is how texts of the query are written.
+type show func(string) string
+
+func find(q advisor.Query, w show) []advisor.Finding {
 	all := Classify(q)
 	var list []advisor.Finding
 	for _, group := range groups(all) {
-		if f, ok := becomesInner(group); ok {
+		if f, ok := w.becomesInner(group); ok {
 			list = append(list, f)
 		}
-		if f, ok := preservedFilter(group); ok {
+		if f, ok := w.preservedFilter(group); ok {
 			list = append(list, f)
 		}
 		for i := range group {
-			if f, ok := pruningLost(group, &group[i]); ok {
+			if f, ok := w.pruningLost(group, &group[i]); ok {
 				list = append(list, f)
 			}
 		}
@@ -89,7 +101,7 @@ func (v *view) tables(all []Predicate, subject string) []string {
 }
 
 // becomesInner looks at the predicates that no padded row passes.
-func becomesInner(group []Predicate) (advisor.Finding, bool) {
+func (w show) becomesInner(group []Predicate) (advisor.Finding, bool) {
 	var rejecting []*Predicate
 	var pads mask
 	for i := range group {
@@ -119,10 +131,10 @@ func becomesInner(group []Predicate) (advisor.Finding, bool) {
 	padded := strings.Join(first.at.scope.names(pads), " and ")
 	return advisor.Finding{
 		Kind: BecomesInner, Severity: severity, Subject: first.Join,
-		Summary: texts(rejecting) + ", evaluated after the join," + verb + " never true where the " + string(first.Type) + " join has put NULLs for " +
+		Summary: w.texts(rejecting) + ", evaluated after the join," + verb + " never true where the " + string(first.Type) + " join has put NULLs for " +
 			padded + ": its result is that of " + article(becomes) + " join. " + plan,
-		Evidence: map[string]any{"predicates": list(rejecting), "join_type": first.Type, "becomes": becomes, "planned": first.Planned},
-		Advice:   innerAdvice(group, rejecting, becomes, padded),
+		Evidence: map[string]any{"predicates": w.list(rejecting), "join_type": first.Type, "becomes": becomes, "planned": first.Planned},
+		Advice:   w.innerAdvice(group, rejecting, becomes, padded),
 	}, true
 }
 
@@ -143,7 +155,7 @@ func reduced(p *Predicate, pads mask) queryast.JoinType {
 }
 
 // preservedFilter looks at the predicates of ON about the table all of whose rows stay.
-func preservedFilter(group []Predicate) (advisor.Finding, bool) {
+func (w show) preservedFilter(group []Predicate) (advisor.Finding, bool) {
 	var kept []*Predicate
 	for i := range group {
 		p := &group[i]
@@ -173,10 +185,10 @@ func preservedFilter(group []Predicate) (advisor.Finding, bool) {
 	}
 	return advisor.Finding{
 		Kind: PreservedFilter, Severity: advisor.Medium, Subject: first.Join,
-		Summary: texts(kept) + " in the condition of the " + string(first.Type) + " join" + verb + table +
+		Summary: w.texts(kept) + " in the condition of the " + string(first.Type) + " join" + verb + table +
 			": the join keeps all of its rows, and those for which it is not true come with NULLs",
-		Evidence: map[string]any{"predicates": list(kept), "join_type": first.Type, "planned": first.Planned, "found": first.Found},
-		Advice:   filterAdvice(kept, table),
+		Evidence: map[string]any{"predicates": w.list(kept), "join_type": first.Type, "planned": first.Planned, "found": first.Found},
+		Advice:   w.filterAdvice(kept, table),
 	}, true
 }
 
@@ -191,7 +203,7 @@ func repeated(p *Predicate) bool {
 }
 
 // pruningLost looks at the partitions that are read although the predicate is true in none of their rows.
-func pruningLost(group []Predicate, p *Predicate) (advisor.Finding, bool) {
+func (w show) pruningLost(group []Predicate, p *Predicate) (advisor.Finding, bool) {
 	if p.PartitionsNeedless == 0 || p.Pushable || p.at == nil || p.Found == BelowJoin {
 		return advisor.Finding{}, false
 	}
@@ -200,10 +212,10 @@ func pruningLost(group []Predicate, p *Predicate) (advisor.Finding, bool) {
 	advice := ""
 	switch {
 	case p.Place == DuringJoin:
-		advice = filterAdvice([]*Predicate{p}, table)
+		advice = w.filterAdvice([]*Predicate{p}, table)
 	case p.RejectsNulls:
 		why = "after the " + string(p.Type) + " join, which supplies NULLs for " + table
-		advice = innerAdvice(group, []*Predicate{p}, reduced(p, p.at.pads), table)
+		advice = w.innerAdvice(group, []*Predicate{p}, reduced(p, p.at.pads), table)
 	default:
 		why = "after the " + string(p.Type) + " join, and it is true for NULLs too"
 		advice = "-- filter " + table + " in a subquery or in ON; rows whose only matches lie in other partitions then come with NULLs"
@@ -214,10 +226,10 @@ func pruningLost(group []Predicate, p *Predicate) (advisor.Finding, bool) {
 	}
 	return advisor.Finding{
 		Kind: PruningLost, Severity: severity, Subject: p.Join,
-		Summary: p.Text + " does not keep Hive from reading partitions of " + table + ": " + count(p.PartitionsNeedless) + " of the " +
+		Summary: w(p.Text) + " does not keep Hive from reading partitions of " + table + ": " + count(p.PartitionsNeedless) + " of the " +
 			count(p.PartitionsRead) + " it reads have no such row. The predicate is evaluated " + why,
 		Evidence: map[string]any{
-			"predicate": p.Text, "place": p.Place, "side": p.Side,
+			"predicate": w(p.Text), "place": p.Place, "side": p.Side,
 			"partitions_read": p.PartitionsRead, "partitions_needless": p.PartitionsNeedless,
 		},
 		Advice: advice,

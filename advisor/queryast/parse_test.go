@@ -211,3 +211,16 @@ func TestHelpers(t *testing.T) {
 		t.Error("conjuncts of nothing")
 	}
 }
+
+func TestWithoutLiterals(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT a.k1, 'it''s', 1.5e3 -- of Smith\nFROM `t 1` /* 'x' */ WHERE ds = date \"2024-01-01\" AND x IN (1,-2)": "SELECT a.k1, ?, ? FROM `t 1` WHERE ds = date ? AND x IN (?,-?)",
+		"SELECT /*+ MAPJOIN(b) */ 1abc\n  FROM t ": "SELECT /*+ MAPJOIN(b) */ 1abc\n  FROM t",
+		"a = 'open": "a =",
+		"":          "",
+	} {
+		if got := WithoutLiterals(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

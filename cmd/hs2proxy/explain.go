@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +79,7 @@ func (c explainCmd) Run(ctx context.Context) error {
 		return err
 	}
 	q := advisor.Query{SQL: text, Plan: plan}
-	printJoins(os.Stdout, analysis.Joins, verbatim(analysis.Findings, q), cmp.Or(advisor.NewSettings(analysis.Settings).Nodes, int64(cfg.Upstream.LLAPNodes)))
+	printJoins(os.Stdout, analysis.Joins, verbatim(analysis.Findings, q), analysis.JoinSettings())
 	printPredicates(os.Stdout, q)
 	return nil
 }
@@ -117,15 +116,16 @@ func (c explainCmd) judge(text string) error {
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
-	printJoins(os.Stdout, q.Verdicts, advise.Findings(q), q.Settings.Nodes)
+	printJoins(os.Stdout, q.Verdicts, verbatim(advise.Findings(q), q), q.Settings.Nodes)
+	printPredicates(os.Stdout, q)
 	for _, f := range dynamicfilter.Of(q) {
 		fmt.Printf("filter: %s\n", dynamicfilter.Describe(q, f))
 	}
 	return nil
 }
 
-// printJoins prints each join with its verdict, reason and what it moves on so many nodes (0: unknown), then the findings.
-func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding, nodes int64) {
+// printJoins prints each join with its verdict, the path to it, what it moves and what would change it, then the findings.
+func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding, s advisor.Settings) {
 	if len(verdicts) == 0 {
 		fmt.Fprintln(w, "no join in this plan")
 	}
@@ -146,6 +146,7 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 			}
 			fmt.Fprintf(w, "  input %d %s: %d rows, %d B, as a hash table %s%s\n", i, strings.Join(in.Tables, "+"), in.Rows, in.DataSize, size, role)
 		}
+		printPath(w, &v.Decision)
 		fmt.Fprintf(w, "  why: %s\n", v.Decision.Reason)
 		if m := v.Decision.Margin; m != nil {
 			fmt.Fprintf(w, "  margin: %s when the hashed side is %.2f times what it is\n", m.Next, m.Factor)
@@ -153,9 +154,10 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 		for _, u := range v.Decision.Uncertain {
 			fmt.Fprintf(w, "  assumed: %s\n", u)
 		}
-		if moves := movement.Describe(movement.Of(v, nodes, v.Decision.Budget)); moves != "" {
+		if moves := movement.Describe(movement.Of(v, s.Nodes, v.Decision.Budget)); moves != "" {
 			fmt.Fprintf(w, "  moves: %s\n", moves)
 		}
+		printLevers(w, advisor.Levers(v, s))
 	}
 	for _, f := range findings {
 		printFinding(w, f)

@@ -185,7 +185,7 @@ func (c outerJoinCase) check(t *testing.T, session *client.Session, cbo bool) {
 	}
 	var kinds []string
 	var statements []string
-	for _, f := range outerjoin.Find(q) {
+	for _, f := range outerjoin.FindVerbatim(q) {
 		kinds = append(kinds, string(f.Kind)+" "+string(f.Severity))
 		for line := range strings.Lines(f.Advice) {
 			if !strings.HasPrefix(line, "--") {
