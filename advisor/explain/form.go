@@ -24,6 +24,9 @@ func Parse(text string) (*Plan, error) {
 		return nil, syntaxErrorf(1, "no plan: the text is empty")
 	}
 	form, at := detect(lines)
+	if err := onlyOne(lines, at); err != nil {
+		return nil, err
+	}
 	switch form {
 	case FormFormatted:
 		return parseFormatted(lines[at:])
@@ -38,6 +41,16 @@ func Parse(text string) (*Plan, error) {
 		return nil, syntaxErrorf(lines[at].no, "a plan of MaxCompute, none of Hive's: it has no join strategies to read")
 	}
 	return nil, syntaxErrorf(lines[0].no, "no plan: none of Hive's EXPLAIN forms starts here or below")
+}
+
+// onlyOne finds a second plan below what a client prints after the first: that it was not read must not go unnoticed.
+func onlyOne(lines []line, at int) error {
+	for i := planEnd(lines, at); i < len(lines); i++ {
+		if l := lines[i]; l.text == headPlans || strings.HasPrefix(l.text, headVertexDependency) {
+			return syntaxErrorf(l.no, "a second plan starts here: one can be read at a time")
+		}
+	}
+	return nil
 }
 
 // detect tells the form of a text and the index of the first line of its plan. The form is empty when there is none.

@@ -12,12 +12,19 @@ import (
 func parseFormatted(lines []line) (*Plan, error) {
 	no := lines[0].no
 	var text strings.Builder
-	for _, l := range lines {
+	w := widthsOf(lines)
+	for i, l := range lines {
 		if isTrailer(l.text) {
 			break
 		}
+		if i > 0 { // JSON's own line breaks stand where blanks can; those inside a text come from wrapping
+			if g := w.glue(lines[i-1], l); g != "\n" {
+				text.WriteString(g)
+			} else {
+				text.WriteByte(' ')
+			}
+		}
 		text.WriteString(l.text)
-		text.WriteByte('\n')
 	}
 	dec := json.NewDecoder(strings.NewReader(text.String()))
 	dec.UseNumber()

@@ -8,10 +8,20 @@ var operatorKinds = map[string]bool{
 	"Lateral View Forward": true, "Collect": true, "Demux": true, "Mux": true, "Collector": true,
 }
 
+// dataOperators are operators that stand only in the trees of vertices and fetch tasks.
+var dataOperators = map[string]bool{
+	"TableScan": true, "Filter Operator": true, "Select Operator": true, "Group By Operator": true,
+	"Reduce Output Operator": true, "File Output Operator": true, "Join Operator": true, "Map Join Operator": true,
+	"Merge Join Operator": true, "Sorted Merge Bucket Map Join Operator": true,
+}
+
 // operator reads an operator and, recursively, the operators that consume what it produces. Hive prints an operator's
 // attributes and its children at the same indentation.
 func (b *builder) operator(n *node, parent *Operator, v *Vertex) *Operator {
 	o := &Operator{Kind: n.text, Parent: parent, Vertex: v, Line: n.no}
+	if b.read != nil { // nil for JSON, which has no lines
+		b.read[n.no] = true
+	}
 	if kind, id, ok := splitOperatorID(n.text); ok {
 		o.Kind, o.ID = kind, id
 	}

@@ -44,13 +44,3 @@ func planEnd(lines []line, at int) int {
 	}
 	return len(lines)
 }
-
-// isTrailer tells what clients print after a result: "40 rows selected (0.3 seconds)", "Time taken: 0.1 seconds, …".
-func isTrailer(text string) bool {
-	if strings.HasPrefix(text, "Time taken: ") {
-		return true
-	}
-	count, rest, _ := strings.Cut(text, " ")
-	return isPosition(strings.ReplaceAll(count, ",", "")) &&
-		(strings.HasPrefix(rest, "rows selected") || strings.HasPrefix(rest, "row selected"))
-}

@@ -10,13 +10,16 @@ func parseStages(form Form, lines []line, at int) (*Plan, error) {
 	readPreamble(p, lines[:at])
 	end := planEnd(lines, at)
 	tree := buildTree(joinBraces(lines[at:end]), stageLine)
-	b := &builder{plan: p}
+	b := &builder{plan: p, read: make(map[int]bool, (end-at)/8)}
 	var dependencies, plans *node
 	for _, n := range tree {
 		switch n.text {
 		case headDependencies:
 			dependencies = n
 		case headPlans:
+			if plans != nil {
+				return nil, syntaxErrorf(n.no, "a second plan starts here: one can be read at a time")
+			}
 			plans = n
 		}
 	}
@@ -44,9 +47,22 @@ func parseStages(form Form, lines []line, at int) (*Plan, error) {
 			}
 		}
 	}
+	if err := b.complete(lines[at:end]); err != nil {
+		return nil, err
+	}
 	p.Engine = engineOf(p.Stages)
 	nameUnread(p)
 	return p, nil
+}
+
+// complete finds an operator that stands where none can, and that therefore was not read: half a plan is none.
+func (b *builder) complete(lines []line) error {
+	for _, l := range lines {
+		if dataOperators[l.text] && !b.read[l.no] {
+			return syntaxErrorf(l.no, "%s stands where no operator can: the indentation or the lines around are not those of a plan", l.text)
+		}
+	}
+	return nil
 }
 
 // stageLine tells whether a line can stand below parent: what cannot is the rest of a value that holds line breaks.
@@ -121,6 +137,8 @@ const localWork = "Map Reduce Local Work"
 // builder turns lines into the parts of a plan.
 type builder struct {
 	plan *Plan
+	// read tells the lines that were read as operators.
+	read map[int]bool
 }
 
 // stage reads the lines below "Stage: Stage-1".

@@ -13,9 +13,6 @@ type node struct {
 // maxDepth bounds the nesting that is read; deeper lines count as siblings. Hive nests a few hundred operators at most.
 const maxDepth = 10_000
 
-// leastWrap is the narrowest terminal whose wrapped lines are told from values with line breaks.
-const leastWrap = 60
-
 // buildTree arranges lines by their indentation. A line that fits no open level, or that fits refuses below its parent
 // (the root, at the left edge, has indent −1), is the rest of the line before it: a value with a line break, or a line
 // that was wrapped.
@@ -24,10 +21,7 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 	stack := make([]*node, 1, 64)
 	stack[0] = root
 	nodes := make([]node, len(lines)) // one allocation
-	widest := 0
-	for _, l := range lines {
-		widest = max(widest, l.width)
-	}
+	w := widthsOf(lines)
 	var last *node
 	var before line
 	var more []string // what continues last, glue and text in turn
@@ -49,14 +43,10 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 			parent--
 		}
 		if misaligned || !fits(stack[parent], l) {
-			if last == nil || parent == 0 && last.indent == 0 || !last.hasValue() {
+			if last == nil || l.no > before.no+1 || parent == 0 && last.indent == 0 && !last.openEdges(more) || !last.hasValue() && !w.noRoom(before, l) {
 				continue // nothing it could belong to: a foreign line
 			}
-			glue := "\n"
-			if before.width == widest && widest >= leastWrap {
-				glue = strings.Repeat(" ", before.trail+l.indent)
-			}
-			more = append(more, glue, l.text)
+			more = append(more, w.glue(before, l), l.text)
 			before = l
 			continue
 		}
@@ -72,6 +62,16 @@ func buildTree(lines []line, fits func(parent *node, l line) bool) []*node {
 	}
 	flush()
 	return root.kids
+}
+
+// openEdges tells an incomplete list of edges at the left edge, "Map 1 <- Map 2 (SIMPLE_EDGE), Map", as user-level plans
+// have them and wrapping breaks them.
+func (n *node) openEdges(more []string) bool {
+	end := n.text
+	if len(more) > 0 {
+		end = more[len(more)-1]
+	}
+	return strings.Contains(n.text, " <- ") && !strings.HasSuffix(end, ")")
 }
 
 // hasValue tells lines whose value can go on in the next line from headings, operators and vertices.

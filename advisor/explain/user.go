@@ -47,10 +47,27 @@ func parseUser(lines []line, at int) (*Plan, error) {
 	if len(p.Stages) == 0 {
 		return nil, syntaxErrorf(last, "plan cut off: no stage")
 	}
+	if err := u.complete(lines[at:end]); err != nil {
+		return nil, err
+	}
 	u.link()
 	u.placeEdges(edges)
 	p.Engine = u.engine()
 	return p, nil
+}
+
+// complete finds an operator that stands where none can, and that therefore was not read: half a plan is none.
+func (u *userReader) complete(lines []line) error {
+	for _, l := range lines {
+		if !strings.Contains(l.text, " [") {
+			continue
+		}
+		kind, id, _, ok := splitUserOperator(strings.TrimPrefix(l.text, "<-"))
+		if ok && u.byID[id] == nil && !strings.HasPrefix(kind, refer) && dataOperators[kind] {
+			return syntaxErrorf(l.no, "%s stands where no operator can: the indentation or the lines around are not those of a plan", clip(l.text))
+		}
+	}
+	return nil
 }
 
 // userReader holds what a user-level plan has named so far.
@@ -111,6 +128,10 @@ func (u *userReader) stageLines(s *Stage, kids []*node) {
 				u.sinks = append(u.sinks, u.newUnion(v, k))
 				i += u.inputsBeside(u.sinks[len(u.sinks)-1], kids[i+1:])
 			}
+		case strings.HasPrefix(k.text, "<-") && v != nil: // beside Spark's local work, above the operators that take it
+			local := &Operator{Kind: localWork, Vertex: v, Line: k.no}
+			u.sinks = append(u.sinks, local)
+			u.edge(local, k)
 		case k.text == localWork:
 			u.spark = true // Hive prints no user-level plans of MR
 			u.stageLines(s, k.kids)

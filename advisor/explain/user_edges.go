@@ -38,6 +38,10 @@ func (u *userReader) edge(o *Operator, n *node) {
 		switch {
 		case strings.HasPrefix(k.text, refer):
 			u.referTo(o, k.text[len(refer):])
+		case strings.HasPrefix(k.text, "<-"): // beside Spark's local work, above the operators that take it
+			local := &Operator{Kind: localWork, Vertex: v, Line: n.no}
+			u.sinks = append(u.sinks, local)
+			u.edge(local, k)
 		case isOperatorText(k.text):
 			consumer := o
 			if i != feeding {
