@@ -24,6 +24,7 @@ func TestMissed(t *testing.T) {
 		"over WITH":             {"WITH w AS (SELECT k FROM d.r) SELECT l.v FROM l LEFT JOIN w ON l.k = w.k WHERE w.k IS NULL", off, "is off", ""},
 		"another demanded":      {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k AND r.k2 > 5 WHERE r.k2 IS NULL", off, "is off", ""},
 		"not exists":            {"SELECT l.v FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k)", off, "is off", ""},
+		"not exists in HAVING":  {"SELECT l.v FROM l GROUP BY l.k, l.v HAVING NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k)", off, "is off", ""},
 		"without the optimizer": {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", map[string]string{"hive.cbo.enable": "false"}, "hive.cbo.enable is off", "SET hive.cbo.enable=true;"},
 		"one OR":                {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k AND r.k2 = 1 WHERE r.k IS NULL OR r.k2 IS NULL", nil, "HIVE-23992", "WHERE r.k IS NULL"},
 		"right side selected":   {"SELECT l.v, r.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "used above the join: r.v", "NULL in place of r.v"},

@@ -26,7 +26,7 @@ type asked struct {
 	// tables are the base tables of the side that is looked up; name is what the query calls it.
 	tables []string
 	name   string
-	// test is the predicate of WHERE; nil for leftAnti.
+	// test is the predicate of WHERE or HAVING; nil for leftAnti.
 	test queryast.Expr
 	// source is the place among the sources of the side looked up, join that of its join, for the forms written as a join.
 	source, join int
@@ -58,8 +58,10 @@ func (c *catalog) find(ast *queryast.Query, planned []string) []asked {
 				list = c.padded(list, base, rightJoin, i, 0, planned)
 			}
 		}
-		for _, e := range queryast.Conjuncts(sel.Where) {
-			list = c.subquery(list, base, e, planned)
+		for _, clause := range []queryast.Expr{sel.Where, sel.Having} {
+			for _, e := range queryast.Conjuncts(clause) {
+				list = c.subquery(list, base, e, planned)
+			}
 		}
 	}
 	return list

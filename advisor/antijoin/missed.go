@@ -28,7 +28,7 @@ func (p *place) missed(q *advisor.Query) *advisor.Finding {
 	summary := "Hive joins " + kind + " to " + p.asked.name + " and filters for the rows without a match, where an anti join would do: " + why
 	switch {
 	case n.moved >= 0 && n.keys >= 0 && n.keys < n.moved:
-		summary += "; " + grouped(n.moved) + " rows of " + p.asked.name + " move to the join, their " + grouped(n.keys) + " distinct keys would do"
+		summary += "; " + rows(n.moved) + " of " + p.asked.name + " move to the join, an anti join needs " + counted(n.keys, "distinct key")
 	case n.moved >= 0 && n.rows > n.moved:
 		summary += "; the keys are taken together already, what it saves is the column that the filter reads"
 	}

@@ -5,7 +5,7 @@ import "github.com/hs2proxy/hs2proxy/advisor"
 // nullAware explains NOT IN where the plan counts rows and keys for it.
 func (p *place) nullAware(q *advisor.Query) *advisor.Finding {
 	a := &p.asked
-	if !counted(q.Plan) {
+	if !countsNulls(q.Plan) {
 		return nil
 	}
 	j := match(q, a.tables)
@@ -33,7 +33,7 @@ func (p *place) nullAware(q *advisor.Query) *advisor.Finding {
 		advice = "-- where no key of the subquery is NULL: " + form
 	case nulls > 0:
 		severity = advisor.High
-		summary += "; the statistics count " + grouped(nulls) + " NULLs among the keys, and with one of them NOT IN gives no row at all"
+		summary += "; the statistics count " + counted(nulls, "NULL") + " among the keys, and with one NOT IN gives no row at all"
 		advice = "-- if rows were expected, they are those of: " + form
 	default:
 		advice = "-- no key of the subquery is NULL by the statistics: " + form

@@ -101,6 +101,17 @@ func grouped(n int64) string {
 	return s
 }
 
+// rows writes a number of rows.
+func rows(n int64) string { return counted(n, "row") }
+
+// counted writes a number with its noun: "1 row", "21,000,000 rows".
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
 // human writes bytes in decimal units: "2.4 GB".
 func human(n int64) string {
 	value, unit := float64(n), 0

@@ -187,8 +187,8 @@ func producer(p *explain.Plan, vertex string) string {
 	return from
 }
 
-// counted tells of the row count and the count of keys that NOT IN compares with each other to find NULLs.
-func counted(p *explain.Plan) bool {
+// countsNulls tells of the row count and the count of keys that NOT IN compares with each other to find NULLs.
+func countsNulls(p *explain.Plan) bool {
 	for v := range vertices(p) {
 		for o := range v.Operators() {
 			if list, _ := o.Attr("aggregations"); strings.HasPrefix(list, "count(), count(") {

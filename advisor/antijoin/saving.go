@@ -8,9 +8,9 @@ func (p *place) saving(q *advisor.Query) *advisor.Finding {
 	summary := string(p.asked.form) + " runs as an anti join"
 	switch {
 	case n.rows > n.moved && n.moved >= 0:
-		summary += ": of " + grouped(n.rows) + " rows of " + p.asked.name + ", the distinct keys move to the join, " + grouped(n.moved) + " by the estimate"
+		summary += ": of " + rows(n.rows) + " of " + p.asked.name + ", the distinct keys move to the join, " + grouped(n.moved) + " by the estimate"
 	case n.keys >= 0:
-		summary += ": " + grouped(n.moved) + " rows of " + p.asked.name + " with " + grouped(n.keys) + " distinct keys"
+		summary += ": " + rows(n.moved) + " of " + p.asked.name + " with " + counted(n.keys, "distinct key")
 	}
 	if n.hashed && n.set >= 0 {
 		summary += "; it keeps a hash set of " + human(n.set)

@@ -73,7 +73,7 @@ func (p *place) defect(q *advisor.Query) (d *defect, why string, sure bool) {
 			switch {
 			case column == "" || nulls == 0:
 			case nulls > 0:
-				return &nullableDefect, "the column statistics count " + grouped(nulls) + " NULLs in " + column, true
+				return &nullableDefect, "the column statistics count " + counted(nulls, "NULL") + " in " + column, true
 			default:
 				return &nullableDefect, "no part of the join's condition keeps " + column + " from being NULL in a match", false
 			}
