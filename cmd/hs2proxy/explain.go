@@ -116,7 +116,7 @@ func (c explainCmd) judge(text string) error {
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
-	printJoins(os.Stdout, q.Verdicts, verbatim(advise.Findings(q), q), q.Settings.Nodes)
+	printJoins(os.Stdout, q.Verdicts, verbatim(advise.Findings(q), q), q.Settings)
 	printPredicates(os.Stdout, q)
 	for _, f := range dynamicfilter.Of(q) {
 		fmt.Printf("filter: %s\n", dynamicfilter.Describe(q, f))
