@@ -11,7 +11,7 @@ import (
 
 // Findings lists what all advisors have to say about a query, those about the choice of join strategies first.
 func Findings(q advisor.Query) []advisor.Finding {
-	list := advisor.Findings(q.Verdicts, q.Settings)
+	list := advisor.FindingsFor(q)
 	list = append(list, movement.Find(q)...)
 	list = append(list, dynamicfilter.Find(q)...)
 	list = append(list, antijoin.Find(q)...)
