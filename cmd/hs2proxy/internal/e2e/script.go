@@ -130,7 +130,7 @@ func (t Target) script(c client) []step {
 	if slices.Contains(kinds[c], metadata) {
 		steps = append(steps, step{metadata, "metadata", t.Database})
 	}
-	if c != jdbc && !t.Brief { // the JDBC driver knows no union
+	if c != jdbc && c != impyla && !t.Brief { // neither knows a union
 		steps = append(steps, step{query, "a union", "SELECT create_union(0, 1, 'x') AS u"})
 	}
 	return append(steps,
