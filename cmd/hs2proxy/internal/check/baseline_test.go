@@ -63,7 +63,7 @@ func TestUpdateKeepsWhatCouldNotBeExplained(t *testing.T) {
 	was[0].Judged = judged(verdict(0, advisor.MapJoin, 0, "x.a", "x.b"))
 	old := Update(Baseline{}, was)
 
-	now := outcomesOf("a.sql", "select * from a join b; select * from f join g; -- hs2proxy: skip\nselect * from c; select * from d where x = 2")
+	now := outcomesOf("a.sql", "select * from a join b; select * from f join g;\n-- hs2proxy: skip\nselect * from c; select * from d where x = 2")
 	now[0].Error, now[1].Error = "no", "no"
 	got := Update(old, now)
 	if len(got.Files) != 1 || len(got.Files["a.sql"]) != 2 || len(got.Files["a.sql"][0].Joins) != 1 || got.Files["a.sql"][1].Query != "select * from d where x = ?" {

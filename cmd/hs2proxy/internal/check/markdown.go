@@ -52,6 +52,8 @@ func (r *Report) headline() string {
 		return plural(c.Changed, "statement") + " changed"
 	case c.NewFindings > 0:
 		return plural(c.NewFindings, "new finding")
+	case r.Exit() > 0:
+		return "the baseline is out of date"
 	default:
 		return "nothing changed"
 	}
@@ -91,7 +93,7 @@ func (r *Result) markdown() string {
 	for _, f := range r.newFindings() {
 		fmt.Fprintf(&b, "  - **%s** %s: %s\n", escape(string(f.Severity)), escape(string(f.Kind)), escape(f.Summary))
 		if f.Advice != "" {
-			b.WriteString("    - try " + code(f.Advice) + "\n")
+			b.WriteString("    - try" + block(f.Advice, "      ") + "\n")
 		}
 	}
 	return b.String()
@@ -107,6 +109,32 @@ func (c Change) markdown() string {
 // code puts a text on one line between more backticks than it holds in a row, so that nothing in it is markup.
 func code(text string) string {
 	text = oneLine(text)
+	longest := backticks(text)
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 || text == "" {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// block is code behind a blank for a text of one line, for several a fenced block below a list item that is indented so far.
+func block(text, indent string) string {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "\n") {
+		return " " + code(text)
+	}
+	fence := strings.Repeat("`", max(3, backticks(text)+1))
+	var b strings.Builder
+	b.WriteString("\n" + indent + fence + "sql\n")
+	for line := range strings.Lines(text) {
+		b.WriteString(indent + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	b.WriteString(indent + fence)
+	return b.String()
+}
+
+// backticks is the length of the longest run of them.
+func backticks(text string) int {
 	longest, run := 0, 0
 	for _, r := range text {
 		if r != '`' {
@@ -116,11 +144,7 @@ func code(text string) string {
 		run++
 		longest = max(longest, run)
 	}
-	fence := strings.Repeat("`", longest+1)
-	if longest > 0 || text == "" {
-		return fence + " " + text + " " + fence
-	}
-	return fence + text + fence
+	return longest
 }
 
 // escape keeps a text on one line and what is in it from being markup, HTML, a mention or a reference.

@@ -38,7 +38,10 @@ type Statement struct {
 func Read(file, script string, start Session) []Statement {
 	r := reader{file: file, session: Session{Database: start.Database, Settings: maps.Clone(start.Settings)}}
 	var list []Statement
-	for _, part := range hiveql.Split(script) {
+	for i, part := range hiveql.Split(script) {
+		if i > 0 { // what stands behind a semicolon speaks of the statement before it
+			_, part.Lead, _ = strings.Cut(part.Lead, "\n")
+		}
 		if st, ok := r.read(part); ok {
 			list = append(list, st)
 		}
@@ -133,7 +136,7 @@ func replaceVariables(text string, settings map[string]string) string {
 
 var skipComment = regexp.MustCompile(`(?m)^[ \t]*--[ \t]*hs2proxy:[ \t]*skip\b(.*)$`)
 
-// skipAsked reports whether a comment before the statement ("-- hs2proxy: skip, its table is a temporary one") asks to leave it
+// skipAsked reports whether a comment in a line before the statement ("-- hs2proxy: skip, its table is a temporary one") asks to leave it
 // out, and why.
 func skipAsked(lead string) (why string, asked bool) {
 	m := skipComment.FindStringSubmatch(lead)

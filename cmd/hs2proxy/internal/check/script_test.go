@@ -69,6 +69,8 @@ func TestReadSkips(t *testing.T) {
 		{"select * from t", ""},
 		{"-- hs2proxy: skipped is another word\nselect * from t", ""},
 		{"select * from t -- hs2proxy: skip\n", ""},
+		{"set a=1; -- hs2proxy: skip\nselect * from t", ""},
+		{"set a=1;\n-- hs2proxy: skip\nselect * from t", "a comment says so"},
 		{"create table t as select * from a", ""},
 		{"merge into t using s on t.a = s.a when matched then delete", ""},
 	} {
