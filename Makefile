@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden plans vuln clean
+.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden plans fidelity vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -61,6 +61,9 @@ golden: ## write the golden plans anew from what the parser reads now; review th
 
 plans: ## FILE=PLANS.jsonl.gz: reads each plan of such a file, compares its joins with the join operators of its text
 	@$(GO) run ./cmd/hs2proxy/internal/plans '$(FILE)'
+
+fidelity: ## CASES=FILE.jsonl.gz: compares the simulated selection with decisions of a real planner, and lists the differences
+	@$(GO) run ./cmd/hs2proxy/internal/fidelity '$(CASES)'
 
 vuln: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## known vulnerabilities in what we depend on (asks the Go vulnerability database)
 	$< ./...

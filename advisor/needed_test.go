@@ -1,20 +1,22 @@
-package advisor
+package advisor_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
 )
 
 // What Needed asks for is enough: with nothing else given, the simulation comes to the same sizes.
 func TestNeededIsEnough(t *testing.T) {
 	tables := 0
-	for _, c := range readCases(t, regressionCases) {
-		s := NewSettings(c.Settings)
-		full, narrow := c.joinsOf(t), c.joinsOf(t)
-		all := c.stats(full)
-		given := map[string]TableStats{}
-		for _, n := range Needed(narrow) {
+	for _, c := range readCases(t, recordedCases) {
+		s := advisor.NewSettings(c.Settings)
+		full, narrow := planJoins(t, c), planJoins(t, c)
+		all := c.Stats(full)
+		given := map[string]advisor.TableStats{}
+		for _, n := range advisor.Needed(narrow) {
 			tables++
 			keys := []string{n.Table}
 			for _, p := range n.Partitions {
@@ -26,7 +28,7 @@ func TestNeededIsEnough(t *testing.T) {
 					t.Errorf("%s: %s is not described", c.ID, key)
 					continue
 				}
-				columns := map[string]ColumnStats{}
+				columns := map[string]advisor.ColumnStats{}
 				for _, name := range n.Columns {
 					if cs, ok := ts.Columns[name]; ok {
 						columns[name] = cs
@@ -36,10 +38,10 @@ func TestNeededIsEnough(t *testing.T) {
 				given[key] = ts
 			}
 		}
-		EnrichFor(full, all, &s)
-		EnrichFor(narrow, given, &s)
+		advisor.EnrichFor(full, all, &s)
+		advisor.EnrichFor(narrow, given, &s)
 		for i := range full {
-			a, b := decide(&full[i], &s, false), decide(&narrow[i], &s, false)
+			a, b := advisor.Select(full[i], s), advisor.Select(narrow[i], s)
 			if a.Strategy != b.Strategy || !slices.Equal(a.OnlineDataSizes, b.OnlineDataSizes) {
 				t.Errorf("%s join %d: %v with all statistics, %v with those asked for", c.ID, i, a.OnlineDataSizes, b.OnlineDataSizes)
 			}
@@ -48,8 +50,8 @@ func TestNeededIsEnough(t *testing.T) {
 	if tables == 0 {
 		t.Error("no table was asked for")
 	}
-	recorded := []Join{{Inputs: []Input{{Keys: []Key{{Table: "d.t", Column: "k"}}, Columns: []Column{{Table: "d.t", Column: "v"}, {Table: "d.s", Column: "w"}}}}}}
-	got := Needed(recorded)
+	recorded := []advisor.Join{{Inputs: []advisor.Input{{Keys: []advisor.Key{{Table: "d.t", Column: "k"}}, Columns: []advisor.Column{{Table: "d.t", Column: "v"}, {Table: "d.s", Column: "w"}}}}}}
+	got := advisor.Needed(recorded)
 	if len(got) != 2 || got[0].Table != "d.s" || !slices.Equal(got[1].Columns, []string{"k", "v"}) {
 		t.Errorf("recorded joins need %+v", got)
 	}
@@ -58,11 +60,11 @@ func TestNeededIsEnough(t *testing.T) {
 // A partitioned scan takes its partitions' statistics where all of them were asked for the column, else its table's, and tells.
 func TestWholeTable(t *testing.T) {
 	inputs, told := 0, 0
-	for _, c := range readCases(t, regressionCases) {
-		s := NewSettings(c.Settings)
-		joins := c.joinsOf(t)
-		all := c.stats(joins)
-		EnrichFor(joins, all, &s)
+	for _, c := range readCases(t, recordedCases) {
+		s := advisor.NewSettings(c.Settings)
+		joins := planJoins(t, c)
+		all := c.Stats(joins)
+		advisor.EnrichFor(joins, all, &s)
 		for _, j := range joins {
 			for _, in := range j.Inputs {
 				if in.WholeTable {
@@ -82,16 +84,16 @@ func TestWholeTable(t *testing.T) {
 		for table, key := range last {
 			delete(all, key)
 			ts := all[table]
-			ts.Columns = map[string]ColumnStats{}
+			ts.Columns = map[string]advisor.ColumnStats{}
 			for _, col := range ts.ColumnTypes {
-				ts.Columns[col.Name] = ColumnStats{NDV: new(int64(7)), Nulls: new(int64(1))}
+				ts.Columns[col.Name] = advisor.ColumnStats{NDV: new(int64(7)), Nulls: new(int64(1))}
 			}
 			all[table] = ts
 		}
-		joins = c.joinsOf(t)
-		EnrichFor(joins, all, &s)
+		joins = planJoins(t, c)
+		advisor.EnrichFor(joins, all, &s)
 		for i := range joins {
-			d := decide(&joins[i], &s, false)
+			d := advisor.Select(joins[i], s)
 			said := 0
 			for _, text := range d.Uncertain {
 				if strings.Contains(text, "those of the whole table are taken") {
