@@ -152,7 +152,6 @@ func TestFidelityOfRegressionCases(t *testing.T) {
 	}
 }
 
-
 func shown(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

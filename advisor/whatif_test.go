@@ -223,11 +223,11 @@ func TestBytesMoved(t *testing.T) {
 
 // TestSettingsOfADecision: what a decision shows of the cluster is what it was made with.
 func TestSettingsOfADecision(t *testing.T) {
-	j, s := seedJoin()
+	j, _ := seedJoin()
 	values := map[string]string{
 		budgetName: "1000000000", dphjName: "true", "hive.execution.mode": "llap", "hive.llap.daemon.service.hosts": "@llap0",
 	}
-	s = NewSettings(values).WithCluster(1040, 12)
+	s := NewSettings(values).WithCluster(1040, 12)
 	d := Select(j, s)
 	got := SettingsOf(values, &d)
 	if got.Nodes != 1040 || Budget(&got) != Budget(&s) || Budget(&s) < 1800*mb {
