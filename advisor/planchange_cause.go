@@ -30,9 +30,9 @@ func (c *twoPlans) cause() (kind FindingKind, text, advice string, evidence map[
 		evidence["nodes_before"], evidence["nodes_after"] = c.before.Nodes, c.after.Nodes
 		evidence["executors_before"], evidence["executors_after"] = c.before.Executors, c.after.Executors
 	}
-	now, explained := c.under(*c.after, c.a), c.follows()
+	explained := c.follows()
 	evidence["replayed"] = explained
-	if explained && now != c.b.Join.Strategy {
+	if explained {
 		if c.clusterDiffers() && c.restores(func(p *PlanState) { p.Nodes, p.Executors = c.before.Nodes, c.before.Executors }) {
 			text, advice = c.cluster(evidence)
 			return PlanChangedByResize, text, advice, evidence
@@ -43,7 +43,7 @@ func (c *twoPlans) cause() (kind FindingKind, text, advice string, evidence map[
 		if upgraded && c.restores(func(p *PlanState) { p.Version = c.before.Version }) {
 			return PlanChangedByUpgrade, "after an upgrade of Hive from " + c.before.Version + " to " + c.after.Version + ", whose rules differ", "", evidence
 		}
-		if c.under(*c.after, c.b) == c.b.Join.Strategy && c.numbersDiffer() {
+		if c.numbersDiffer() && chosen(c.after, c.b).like(c.b) {
 			return PlanChangedByStatistics, "after its statistics changed: " + c.numbers(), AdviceOf(Levers(*c.a, c.after.TypedSettings())), evidence
 		}
 	}
@@ -66,14 +66,19 @@ func (c *twoPlans) cause() (kind FindingKind, text, advice string, evidence map[
 
 // follows: the simulation arrives at both plans, so that a replay says something.
 func (c *twoPlans) follows() bool {
-	return c.under(*c.after, c.a) == c.a.Join.Strategy && c.under(*c.before, c.b) == c.b.Join.Strategy
+	return chosen(c.after, c.a).like(c.a) && chosen(c.before, c.b).like(c.b)
 }
 
-// under chooses for a join as recorded under a state's settings.
-func (c *twoPlans) under(p PlanState, v *JoinVerdict) Strategy {
+// chosen decides for a join as recorded under a state's settings.
+func chosen(p *PlanState, v *JoinVerdict) choice {
 	s := p.TypedSettings()
-	got, _ := Choose(&v.Join, &s)
-	return got
+	strategy, big := Choose(&v.Join, &s)
+	return choice{strategy: strategy, big: big}
+}
+
+// like: the same strategy as planned, and the same streamed side where the plan shows one.
+func (c choice) like(v *JoinVerdict) bool {
+	return c.strategy == v.Join.Strategy && (c.big < 0 || v.Join.BigTable < 0 || c.big == v.Join.BigTable)
 }
 
 // restores: with one thing as before, the selector chooses for the later join what was planned before.
@@ -81,7 +86,7 @@ func (c *twoPlans) restores(change func(*PlanState)) bool {
 	p := *c.after
 	p.Settings = maps.Clone(p.Settings)
 	change(&p)
-	return c.under(p, c.a) == c.b.Join.Strategy
+	return chosen(&p, c.a).like(c.b)
 }
 
 // settingsThatDiffer lists the selector's settings of both states whose values differ, by name. One that is absent has its release's
