@@ -123,7 +123,13 @@ func (w *Sweep) turn(j *Join, s Settings, c comparison, atLow bool) int64 {
 	for other-same > 1 {
 		mid := same + (other-same)/2
 		w.set(&s, mid)
-		at := newComparing(j, &s)
+		at := comparing{settings: &s}
+		if c.kind <= overShare {
+			at.budget = Budget(&s)
+		}
+		if c.kind == overShare {
+			at.reducers = reducersFor(j, &s)
+		}
 		if c.holds(&at) == atLow {
 			same = mid
 		} else {

@@ -74,7 +74,7 @@ func (w *WhatIf) Sizes(tables map[string]TableSize) (Growth, error) {
 			if !ok {
 				return Growth{}, fmt.Errorf("the bytes of %s are not known: give a factor, such as bytes=2x", name)
 			}
-			g.bytes[name] = f
+			g.bytes[name], g.apart = f, true
 		}
 	}
 	return g, nil
@@ -84,6 +84,8 @@ func (w *WhatIf) Sizes(tables map[string]TableSize) (Growth, error) {
 type Growth struct {
 	rows, bytes map[string]float64
 	base        map[string]TableSize
+	// apart: bytes do not simply grow with the rows.
+	apart bool
 }
 
 // Join is the join after the changes to tables, and whether they touch it. The join given is not changed.
@@ -92,7 +94,10 @@ func (w *WhatIf) Join(j *Join, g *Growth) (*Join, bool) {
 		return j, false
 	}
 	after, changed := Resize(*j, g.rows)
-	sized, wider := Resize(*j, g.bytes)
+	sized, wider := after, changed
+	if g.apart {
+		sized, wider = Resize(*j, g.bytes)
+	}
 	if !changed {
 		after.Inputs = slices.Clone(j.Inputs)
 	}

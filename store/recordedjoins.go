@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 )
@@ -18,7 +19,7 @@ import (
 // decided anew.
 type RecordedJoin struct {
 	Upstream, Database, Fingerprint string
-	// Plan is the plan's key; joins of one plan come one after the other, in plan order.
+	// Plan is the plan's key.
 	Plan        int64
 	ExplainedAt time.Time
 	// Settings are those the query was planned with that matter to joins. Joins with equal SettingsHash share the map: it is not to be
@@ -47,19 +48,10 @@ type JoinFilter struct {
 	Since time.Time
 }
 
-// settingsSelect reads each set of settings once; plans share few.
-const settingsSelect = `
-SELECT p.settings_hash, p.settings
-FROM hs2proxy.plans p
-WHERE p.id IN (SELECT min(e.id) FROM hs2proxy.plans e GROUP BY e.settings_hash)`
-
-// recordedSelect leaves out of a join what a replay decides anew. Statements and queries are asked only where a filter needs them.
-const recordedSelect = `
-SELECT u.name, p.database_name, p.fingerprint, p.id, p.settings_hash, p.explained_at, j.simulated, j.budget_bytes, coalesce(n.uses, 0),
-       j.detail -> 'join', j.inputs, CASE WHEN lower(e.settings ->> 'hive.execution.mode') = 'llap' THEN j.attempts END
+// recordedPlans are the latest plans. Statements are asked only where a filter needs them.
+const recordedPlans = `
+SELECT p.id, u.name, p.database_name, p.fingerprint, p.settings_hash, p.explained_at, coalesce(n.uses, 0)
 FROM hs2proxy.latest_plans p
-JOIN hs2proxy.plans e ON e.id = p.id
-JOIN hs2proxy.joins j ON j.plan_id = p.id
 JOIN hs2proxy.upstreams u ON u.id = p.upstream_id
 LEFT JOIN hs2proxy.query_uses n ON n.upstream_id = p.upstream_id AND n.fingerprint = p.fingerprint AND n.database_name = p.database_name
 WHERE (@upstream::text IS NULL OR u.name = @upstream)
@@ -68,103 +60,67 @@ WHERE (@upstream::text IS NULL OR u.name = @upstream)
   AND (@user::text IS NULL AND @since::timestamptz IS NULL OR EXISTS (
       SELECT 1 FROM hs2proxy.statements t JOIN hs2proxy.sessions s ON s.id = t.session_id
       WHERE t.fingerprint = p.fingerprint AND s.upstream_id = p.upstream_id AND t.database_name = p.database_name
-        AND (@since::timestamptz IS NULL OR t.started_at >= @since) AND (@user::text IS NULL OR s.user_name = @user)))
-ORDER BY p.id, j.ordinal`
+        AND (@since::timestamptz IS NULL OR t.started_at >= @since) AND (@user::text IS NULL OR s.user_name = @user)))`
 
-// recordedBatch is how many joins are decoded at a time.
-const recordedBatch = 256
+const settingsOfPlans = `SELECT settings_hash, settings FROM hs2proxy.plans WHERE id = ANY (@plans)`
 
-// RecordedJoins calls each for the joins of the latest plan of every query, as they stand at one moment, and ends with its first error.
-// Joins are streamed: however many there are, few are held. The deadline is the caller's.
+// recordedSelect leaves out of a join what a replay decides anew. A plan's detail without its inputs is small, so that it is taken as it is.
+const recordedSelect = `
+SELECT j.plan_id, j.simulated, j.budget_bytes, j.detail -> 'join', j.inputs, CASE WHEN j.plan_id = ANY (@llap) THEN j.attempts END
+FROM hs2proxy.joins j
+WHERE j.plan_id = ANY (@plans)`
+
+const (
+	// recordedBatch is how many plans are read by one statement.
+	recordedBatch = 1000
+	// recordedReaders is how many read at a time, each on a connection: printing JSON is most of Postgres' work, and one processor's.
+	recordedReaders = 4
+)
+
+// RecordedJoins calls each for the joins of the latest plan of every query, in no order, and ends with its first error. The list of plans is
+// held, their joins are streamed. A plan that comes meanwhile may be missed, one that goes is left out.
 func (s *Store) RecordedJoins(ctx context.Context, f JoinFilter, each func(*RecordedJoin) error) error {
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {
-			return err
-		}
-		settings, err := recordedSettings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		r := recordedReading{tx: tx, filter: f, settings: settings}
-		return r.run(ctx, each)
-	})
-	return classify(ctx, "read the recorded joins", err)
-}
-
-func recordedSettings(ctx context.Context, tx pgx.Tx) (map[string]map[string]string, error) {
-	rows, err := tx.Query(ctx, settingsSelect)
+	var r recordedReading
+	err := s.do(ctx, "read the recorded plans", func(ctx context.Context) error { return r.start(ctx, s, f) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := map[string]map[string]string{}
-	var (
-		key    string
-		values map[string]string
-	)
-	_, err = pgx.ForEachRow(rows, []any{&key, &values}, func() error {
-		all[key], values = values, nil
-		return nil
-	})
-	return all, err
-}
-
-// recordedReading reads on one goroutine, decodes on as many as there are processors, and calls back on the caller's, in order.
-type recordedReading struct {
-	tx       pgx.Tx
-	filter   JoinFilter
-	settings map[string]map[string]string
-}
-
-// rawJoins are some rows; done is closed when joins, or err, is there.
-type rawJoins struct {
-	joins []RecordedJoin
-	raw   [][3][]byte // join, inputs, attempts
-	err   error
-	done  chan struct{}
-}
-
-func (r *recordedReading) run(ctx context.Context, each func(*RecordedJoin) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	workers := runtime.GOMAXPROCS(0)
-	work, order := make(chan *rawJoins), make(chan *rawJoins, 2*workers)
-	for range workers {
-		wg.Go(func() {
-			for b := range work {
-				b.decode()
-			}
-		})
-	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(recordedReaders)
+	batches := make(chan []RecordedJoin)
 	var readErr error
-	wg.Go(func() {
-		defer close(order)
-		defer close(work)
-		readErr = r.read(ctx, func(b *rawJoins) error {
-			select {
-			case work <- b:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			select {
-			case order <- b:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	})
-	for b := range order {
-		<-b.done
-		if b.err != nil {
-			return b.err
+	done := make(chan struct{})
+	readCtx, cancel := context.WithCancel(groupCtx)
+	go func() {
+		defer close(done)
+		for plans := range slices.Chunk(r.order, recordedBatch) {
+			group.Go(func() error {
+				var joins []RecordedJoin
+				err := s.do(readCtx, "read the recorded joins", func(ctx context.Context) (err error) {
+					joins, err = r.joins(ctx, s, plans)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				select {
+				case batches <- joins:
+				case <-readCtx.Done():
+				}
+				return readCtx.Err()
+			})
 		}
-		for i := range b.joins {
-			if !r.wanted(&b.joins[i]) {
+		readErr = group.Wait()
+		close(batches)
+	}()
+	defer func() { <-done }()
+	defer cancel()
+	for joins := range batches {
+		for i := range joins {
+			if !joins[i].reads(f.Table) {
 				continue
 			}
-			if err := each(&b.joins[i]); err != nil {
+			if err := each(&joins[i]); err != nil {
 				return err
 			}
 		}
@@ -172,75 +128,118 @@ func (r *recordedReading) run(ctx context.Context, each func(*RecordedJoin) erro
 	return readErr
 }
 
-// wanted leaves out joins of a plan that reads the table elsewhere.
-func (r *recordedReading) wanted(j *RecordedJoin) bool {
-	if r.filter.Table == "" {
+// reads tells whether the join reads the table: another join of its plan may be the one that does. Empty: any table.
+func (j *RecordedJoin) reads(table string) bool {
+	if table == "" {
 		return true
 	}
 	for i := range j.Join.Inputs {
-		for _, table := range j.Join.Inputs[i].Tables {
-			if table == r.filter.Table {
-				return true
-			}
+		if slices.ContainsFunc(j.Join.Inputs[i].Tables, func(t string) bool { return strings.EqualFold(t, table) }) {
+			return true
 		}
 	}
 	return false
 }
 
-func (r *recordedReading) read(ctx context.Context, pass func(*rawJoins) error) error {
-	f := r.filter
-	rows, err := r.tx.Query(ctx, recordedSelect, pgx.NamedArgs{
+// recordedReading is what joins are read with: their plans, in order of their keys, each with its settings.
+type recordedReading struct {
+	order []int64
+	plans map[int64]*RecordedJoin
+	// llap are the plans under LLAP.
+	llap map[int64]bool
+}
+
+func (r *recordedReading) start(ctx context.Context, s *Store, f JoinFilter) error {
+	r.plans, r.llap = map[int64]*RecordedJoin{}, map[int64]bool{}
+	rows, err := s.pool.Query(ctx, recordedPlans, pgx.NamedArgs{
 		"upstream": orNil(text(f.Upstream)), "table": orNil(text(strings.ToLower(f.Table))), "user": orNil(text(f.User)), "since": stampOrNil(f.Since),
 	})
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	var b *rawJoins
-	for rows.Next() {
-		if b == nil {
-			b = &rawJoins{joins: make([]RecordedJoin, 0, recordedBatch), raw: make([][3][]byte, 0, recordedBatch), done: make(chan struct{})}
-		}
-		var (
-			j   RecordedJoin
-			raw [3][]byte
-		)
-		err := rows.Scan(&j.Upstream, &j.Database, &j.Fingerprint, &j.Plan, &j.SettingsHash, &j.ExplainedAt, &j.Simulated, &j.Budget, &j.Runs,
-			&raw[0], &raw[1], &raw[2])
-		if err != nil {
-			return err
-		}
-		j.Settings = r.settings[j.SettingsHash]
-		b.joins, b.raw = append(b.joins, j), append(b.raw, raw)
-		if len(b.joins) < recordedBatch {
-			continue
-		}
-		if err := pass(b); err != nil {
-			return err
-		}
-		b = nil
-	}
-	if err := rows.Err(); err != nil || b == nil {
+	var j RecordedJoin
+	one := map[string]int64{} // a plan with each of the settings
+	_, err = pgx.ForEachRow(rows, []any{&j.Plan, &j.Upstream, &j.Database, &j.Fingerprint, &j.SettingsHash, &j.ExplainedAt, &j.Runs}, func() error {
+		plan := j
+		r.plans[j.Plan], r.order, one[j.SettingsHash] = &plan, append(r.order, j.Plan), j.Plan
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	return pass(b)
+	slices.Sort(r.order)
+	settings, err := readSettings(ctx, s, one)
+	if err != nil {
+		return err
+	}
+	for id, plan := range r.plans {
+		plan.Settings = settings[plan.SettingsHash]
+		r.llap[id] = strings.EqualFold(plan.Settings["hive.execution.mode"], "llap")
+	}
+	return nil
 }
 
-func (b *rawJoins) decode() {
-	defer close(b.done)
-	for i := range b.joins {
-		j, raw := &b.joins[i], &b.raw[i]
-		if b.err = j.decode(raw[0], raw[1], raw[2]); b.err != nil {
-			return
+// readSettings reads each set of settings once: plans share few.
+func readSettings(ctx context.Context, s *Store, one map[string]int64) (map[string]map[string]string, error) {
+	ids := make([]int64, 0, len(one))
+	for _, id := range one {
+		ids = append(ids, id)
+	}
+	rows, err := s.pool.Query(ctx, settingsOfPlans, pgx.NamedArgs{"plans": ids})
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]map[string]string, len(one))
+	var (
+		hash   string
+		values map[string]string
+	)
+	_, err = pgx.ForEachRow(rows, []any{&hash, &values}, func() error {
+		all[hash], values = values, nil
+		return nil
+	})
+	return all, err
+}
+
+// joins reads those of some plans.
+func (r *recordedReading) joins(ctx context.Context, s *Store, plans []int64) ([]RecordedJoin, error) {
+	llap := []int64{}
+	for _, id := range plans {
+		if r.llap[id] {
+			llap = append(llap, id)
 		}
 	}
+	rows, err := s.pool.Query(ctx, recordedSelect, pgx.NamedArgs{"plans": plans, "llap": llap})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var (
+		out                    = make([]RecordedJoin, 0, len(plans))
+		scan                   joinScanner
+		plan, budget           int64
+		simulated              advisor.Strategy
+		join, inputs, attempts pgtype.DriverBytes // good until the next row
+	)
+	for rows.Next() {
+		if err := rows.Scan(&plan, &simulated, &budget, &join, &inputs, &attempts); err != nil {
+			return nil, err
+		}
+		out = append(out, *r.plans[plan])
+		j := &out[len(out)-1]
+		j.Simulated, j.Budget = simulated, budget
+		if err := j.decode(&scan, join, inputs, attempts); err != nil {
+			return nil, err
+		}
+	}
+	return out, rows.Err()
 }
 
-func (j *RecordedJoin) decode(join, inputs, attempts []byte) error {
-	if err := json.Unmarshal(join, &j.Join); err != nil {
+func (j *RecordedJoin) decode(scan *joinScanner, join, inputs, attempts []byte) error {
+	if err := scan.scan(join, func() { scan.join(&j.Join) }); err != nil {
 		return fmt.Errorf("read a join: %w", err)
 	}
-	if err := json.Unmarshal(inputs, &j.Join.Inputs); err != nil {
+	if err := scan.scan(inputs, func() { scan.inputs(&j.Join.Inputs) }); err != nil {
 		return fmt.Errorf("read a join's inputs: %w", err)
 	}
 	if attempts == nil {

@@ -1,15 +1,23 @@
 package store_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/tools/txtar"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
@@ -43,6 +51,144 @@ func capturedPlans(t testing.TB, upstream string) []store.Analysis {
 		}
 	}
 	return out
+}
+
+// kept reads what the filter chooses, as "fingerprint/ordinal strategy", sorted.
+func (f *fixture) kept(filter store.JoinFilter) string {
+	f.t.Helper()
+	var out []string
+	f.ok(f.RecordedJoins(f.t.Context(), filter, func(j *store.RecordedJoin) error {
+		out = append(out, fmt.Sprintf("%s/%d %s", j.Fingerprint, j.Join.Ordinal, j.Join.Strategy))
+		return nil
+	}))
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func TestRecordedJoinsAreTheLatestAsFiltered(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	if got := f.kept(store.JoinFilter{}); got != "" {
+		t.Errorf("of nothing: %s", got)
+	}
+	hour := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Hour) }
+	a, b := session("hive-a"), session("hive-b")
+	b.User = "bo"
+	run := func(s intercept.Session, fp string, at time.Time, joins ...advisor.JoinVerdict) {
+		t.Helper()
+		st := ended(statement(s, "SELECT 1", fp, at), intercept.StateFinished, time.Second)
+		an := analysis(s.Upstream, fp, at, joins...)
+		for _, v := range joins {
+			for _, in := range v.Join.Inputs {
+				an.Tables = append(an.Tables, in.Tables...)
+			}
+		}
+		f.ok(f.RecordStatement(t.Context(), store.Observation{Session: s, Statement: st, Analysis: an}))
+	}
+	other := verdict(advisor.MapJoin, 70)
+	other.Join.Inputs[1].Tables = []string{"shop.other"}
+	run(a, "f1", hour(0), verdict(advisor.MapJoin, 500))
+	run(a, "f1", hour(1), verdict(advisor.MergeJoin, 50_000_000), other) // replaces the plan before
+	run(b, "f2", hour(2), verdict(advisor.DPHJ, 700))
+	for _, c := range []struct {
+		filter store.JoinFilter
+		want   string
+	}{
+		{store.JoinFilter{}, "f1/0 MERGE_JOIN, f1/1 MAP_JOIN, f2/0 DPHJ"},
+		{store.JoinFilter{Upstream: "hive-b"}, "f2/0 DPHJ"},
+		{store.JoinFilter{Upstream: "hive-c"}, ""},
+		{store.JoinFilter{User: "ana"}, "f1/0 MERGE_JOIN, f1/1 MAP_JOIN"},
+		{store.JoinFilter{User: "bo", Since: hour(3)}, ""},
+		{store.JoinFilter{Since: hour(2)}, "f2/0 DPHJ"},
+		{store.JoinFilter{Table: "shop.other"}, "f1/1 MAP_JOIN"},
+		{store.JoinFilter{Table: "Shop.Items"}, "f1/0 MERGE_JOIN, f2/0 DPHJ"},
+		{store.JoinFilter{Table: "shop.none"}, ""},
+	} {
+		if got := f.kept(c.filter); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.filter, got, c.want)
+		}
+	}
+	f.ok(f.RecordedJoins(t.Context(), store.JoinFilter{Upstream: "hive-b"}, func(j *store.RecordedJoin) error {
+		if j.Upstream != "hive-b" || j.Database != "shop" || j.Runs != 1 || !j.ExplainedAt.Equal(hour(2)) || j.Simulated != advisor.DPHJ || j.Budget != 10_000_000 ||
+			j.Settings["hive.auto.convert.join.noconditionaltask.size"] != "10000000" || j.SettingsHash == "" || j.Attempts != nil {
+			t.Errorf("read %+v", j)
+		}
+		return nil
+	}))
+}
+
+// TestRecordedJoinsComeBackWhole: the joins of plans captured from Hive are read as they were recorded, and decided as they were.
+func TestRecordedJoinsComeBackWhole(t *testing.T) {
+	f := newFixture(t, store.Options{KeepLiterals: true})
+	want := map[string]advisor.JoinVerdict{}
+	for i, a := range capturedPlans(t, "hive-a") {
+		if i == 0 {
+			a.Settings["hive.execution.mode"] = "llap"
+		}
+		f.ok(f.RecordPlan(t.Context(), a))
+		for _, v := range a.Joins {
+			want[fmt.Sprintf("%s/%d", a.Fingerprint, v.Join.Ordinal)] = v
+		}
+	}
+	llap := 0
+	f.ok(f.RecordedJoins(t.Context(), store.JoinFilter{}, func(j *store.RecordedJoin) error {
+		name := fmt.Sprintf("%s/%d", j.Fingerprint, j.Join.Ordinal)
+		v, ok := want[name]
+		delete(want, name)
+		got, _ := json.Marshal(j.Join)
+		recorded, _ := json.Marshal(v.Join)
+		if !ok || string(got) != string(recorded) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, recorded)
+		}
+		s := advisor.NewSettings(j.Settings)
+		if got, _ := advisor.Choose(&j.Join, &s); j.Settings["hive.execution.mode"] == "" && got != j.Simulated {
+			t.Errorf("%s is decided %s, was %s", name, got, j.Simulated)
+		}
+		if j.Attempts != nil {
+			llap++
+		}
+		return nil
+	}))
+	if len(want) > 0 || llap == 0 {
+		t.Errorf("%d joins did not come back; %d with the attempts of LLAP", len(want), llap)
+	}
+}
+
+func TestRecordedJoinsEnd(t *testing.T) {
+	f := newFixture(t, store.Options{MaxConns: 1})
+	for i := range 3000 {
+		if i == 3 { // the rest as copies: three batches
+			f.exec(multiply, 1000)
+			break
+		}
+		f.ok(f.RecordPlan(t.Context(), *analysis("hive-a", fmt.Sprint("f", i), t0, verdict(advisor.MapJoin, 500))))
+	}
+	enough := errors.New("enough")
+	n := 0
+	err := f.RecordedJoins(t.Context(), store.JoinFilter{}, func(*store.RecordedJoin) error {
+		n++
+		// One connection is enough for a call that asks the store meanwhile.
+		if _, err := f.LatestTableStats(t.Context(), "hive-a", []string{"shop.items"}); err != nil {
+			return err
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) || n != 1 {
+		t.Errorf("%d calls, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err = f.RecordedJoins(ctx, store.JoinFilter{}, func(*store.RecordedJoin) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	n = 0
+	f.ok(f.RecordedJoins(t.Context(), store.JoinFilter{}, func(*store.RecordedJoin) error { n++; return nil }))
+	if n != 3003 {
+		t.Errorf("%d joins of 3003", n)
+	}
+	f.exec(`UPDATE hs2proxy.joins SET inputs = '{"no": "list"}' WHERE plan_id = (SELECT max(plan_id) FROM hs2proxy.joins)`)
+	if err := f.RecordedJoins(t.Context(), store.JoinFilter{}, func(*store.RecordedJoin) error { return nil }); err == nil || !strings.Contains(err.Error(), "inputs") {
+		t.Errorf("inputs that are no list: %v", err)
+	}
 }
 
 // multiply makes n copies of everything recorded as plans, under other fingerprints.
@@ -93,7 +239,7 @@ func recordMany(b *testing.B, s *store.Store, dsn string, least int) int {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close(b.Context())
+	defer func() { _ = db.Close(b.Context()) }()
 	if _, err := db.Exec(b.Context(), multiply, copies-1); err != nil {
 		b.Fatal(err)
 	}

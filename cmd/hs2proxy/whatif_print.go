@@ -128,7 +128,7 @@ func printWhatIf(w io.Writer, r *whatIf, format string) error {
 		r.printChanges(&b)
 	}
 	for i := range r.Sweeps {
-		r.Sweeps[i].print(&b, r.Joins)
+		r.Sweeps[i].printTo(&b, r.Joins)
 	}
 	for _, name := range r.Unread {
 		fmt.Fprintf(&b, "no join reads %s\n", name)
@@ -172,7 +172,7 @@ func (m *moved) text() string {
 	return fmt.Sprintf("%s → %s (%s%s)", decimal(m.Before), decimal(m.After), sign, decimal(max(diff, -diff)))
 }
 
-func (s *sweepResult) print(b *strings.Builder, joins int64) {
+func (s *sweepResult) printTo(b *strings.Builder, joins int64) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	if s.bytes {
 		number = func(n int64) string {
