@@ -136,7 +136,9 @@ func TestPlanChange(t *testing.T) {
 			"only the streamed side, by the budget",
 			planned(PlanState{Settings: map[string]string{budgetName: "10500000"}}, joinOf(Inner, sized("a", 10*mb, 5000), sized("b", 11*mb, 1000))),
 			planned(PlanState{Settings: map[string]string{budgetName: "20000000"}}, joinOf(Inner, sized("a", 10*mb, 5000), sized("b", 11*mb, 1000))),
-			PlanChangedByResize, Low, []string{"streams d.a in place of d.b: after a resize: hive.auto.convert.join.noconditionaltask.size from 10500000 to 20000000"}, nil,
+			PlanChangedByResize, Low,
+			[]string{"streams d.a in place of d.b: after a resize: hive.auto.convert.join.noconditionaltask.size from 10500000 to 20000000"},
+			nil,
 		},
 		{
 			"an upgrade, and nothing that can be replayed",
