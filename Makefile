@@ -56,8 +56,10 @@ bench: build ## every benchmark once over, then proxies side by side (docs/bench
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 	$(GO) run ./cmd/hs2proxy/internal/wirebench -hs2proxy bin/hs2proxy $(BENCHFLAGS)
 
-golden: ## write the golden plans anew from what the parser reads now; review the diff
-	$(GO) test ./advisor/... -update
+GOLDEN := advisor/explain/testdata/golden-hive
+golden: ## capture the golden plans anew from a HiveServer2 of ours, and what the parser reads of them; review the diff
+	$(WITHHIVE) $(GO) run ./cmd/hs2proxy/internal/plans/capture $(GOLDEN)
+	$(GO) test ./advisor -update
 
 plans: ## FILE=PLANS.jsonl.gz: reads each plan of such a file, compares its joins with the join operators of its text
 	@$(GO) run ./cmd/hs2proxy/internal/plans '$(FILE)'

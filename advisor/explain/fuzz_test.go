@@ -2,7 +2,9 @@ package explain_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -37,6 +39,39 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkParse100KB reads one EXTENDED plan of 100 KB, as a query over many partitions has it: 2 ms are its budget.
+func BenchmarkParse100KB(b *testing.B) {
+	a, err := txtar.ParseFile("../testdata/plans/merge_join_reduce_nway.txtar")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := ""
+	for _, s := range a.Files {
+		if s.Name == "extended" {
+			text = string(s.Data)
+		}
+	}
+	// The vertices again under other names, until the text is as long.
+	start := strings.Index(text, "        Map 1 \n")
+	end := strings.Index(text, "\n  Stage: Stage-0")
+	if start < 0 || end < start {
+		b.Fatal("the plan has no vertices")
+	}
+	part := text[start:end]
+	var more strings.Builder
+	for n := 100; len(text)+more.Len() < 100<<10; n++ {
+		more.WriteString(strings.Replace(part, "        Map 1 \n", fmt.Sprintf("        Map %d \n", n), 1))
+	}
+	text = text[:end] + more.String() + text[end:]
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := explain.Parse(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkParse reads reviewed plans of every form.

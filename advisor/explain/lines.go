@@ -26,9 +26,7 @@ func cleanLines(text string) []line {
 	raw = joinWrapped(raw, p)
 	lines := make([]line, 0, len(raw))
 	for _, r := range raw {
-		s := r.text
-		width := r.width()
-		s = strings.TrimRight(s, " \t")
+		s := strings.TrimRight(r.text, " \t")
 		trail := len(r.text) - len(s)
 		if s == "" || s == maskedLine {
 			continue
@@ -47,7 +45,7 @@ func cleanLines(text string) []line {
 		if s = s[start:]; s == "" || s == maskedLine {
 			continue
 		}
-		lines = append(lines, line{no: r.no, indent: indent, width: width, trail: trail, text: s})
+		lines = append(lines, line{no: r.no, indent: indent, width: r.width, trail: trail, text: s})
 	}
 	shift(lines)
 	return lines
@@ -55,16 +53,18 @@ func cleanLines(text string) []line {
 
 // rawLine is one line of the text as given, without its end.
 type rawLine struct {
-	no   int
-	text string
+	no    int
+	width int // columns
+	text  string
 }
 
-// width counts columns.
-func (r rawLine) width() int {
-	if isASCII(r.text) {
-		return len(r.text)
+func newLine(no int, s string) rawLine {
+	s = strings.TrimRight(s, "\r")
+	r := rawLine{no: no, width: len(s), text: s}
+	if !isASCII(s) {
+		r.width = utf8.RuneCountInString(s)
 	}
-	return utf8.RuneCountInString(r.text)
+	return r
 }
 
 func isASCII(s string) bool {
@@ -92,7 +92,7 @@ func splitLines(text string) []rawLine {
 	lines := make([]rawLine, 0, strings.Count(text, "\n")+1)
 	for no := 1; ; no++ {
 		s, rest, more := strings.Cut(text, "\n")
-		lines = append(lines, rawLine{no, strings.TrimRight(s, "\r")})
+		lines = append(lines, newLine(no, s))
 		if !more {
 			return lines
 		}

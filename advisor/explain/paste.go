@@ -69,10 +69,10 @@ func splitRows(text string) []rawLine {
 		var row struct{ Explain string }
 		dec := json.NewDecoder(strings.NewReader(text))
 		if dec.Decode(&row) != nil {
-			return append(lines, rawLine{no, text})
+			return append(lines, newLine(no, text))
 		}
 		for s := range strings.SplitSeq(row.Explain, "\n") {
-			lines = append(lines, rawLine{no, strings.TrimRight(s, "\r")})
+			lines = append(lines, newLine(no, s))
 		}
 		end := int(dec.InputOffset())
 		no += strings.Count(text[:end], "\n")

@@ -25,16 +25,18 @@ func findPrefix(raw []rawLine) prefix {
 	var p prefix
 	at := 0
 	for i, r := range raw {
-		if len(r.text) == 0 || r.text[0] == ' ' && p.shape != "" {
+		if r.text == "" {
 			continue
 		}
 		if rest, found := cutLogPrefix(r.text); found && isAnchor(strings.TrimSpace(rest)) {
 			return prefix{log: true}
 		}
-		if p.shape == "" {
-			if p.shape = headPrefix(r.text); p.shape != "" {
-				at = i
-			}
+		if isHead(strings.TrimLeft(r.text, " \t|\"'")) {
+			return p // nothing stands before it
+		}
+		if p.shape = headPrefix(r.text); p.shape != "" {
+			at = i
+			break
 		}
 	}
 	if p.shape == "" {
@@ -81,6 +83,16 @@ func countShape(raw []rawLine, shape string) (with, all int) {
 		}
 	}
 	return with, all
+}
+
+// isHead tells lines that a plan's first ones start with.
+func isHead(s string) bool {
+	for _, head := range planHeads {
+		if strings.HasPrefix(s, head) {
+			return true
+		}
+	}
+	return false
 }
 
 // headPrefix is what stands before a head of a plan on its line, if it is more than blanks, borders and quotes.

@@ -10,7 +10,7 @@ const leastWrap = 60
 func joinWrapped(raw []rawLine, p prefix) []rawLine {
 	widest, full, table := 0, 0, false
 	for _, r := range raw {
-		width := r.width()
+		width := r.width
 		if width > widest {
 			widest, full = width, 0
 		}
@@ -32,7 +32,7 @@ func joinWrapped(raw []rawLine, p prefix) []rawLine {
 	for i := 0; i < len(raw); {
 		end := i + 1
 		object := isObject(raw[i].text, p)
-		for end < len(raw) && (raw[end-1].width() == widest || isBlankPart(raw, end-1)) &&
+		for end < len(raw) && (raw[end-1].width == widest || isBlankPart(raw, end-1)) &&
 			(object && raw[end].text != "" && !isTrailer(raw[end].text) || !standsAlone(raw[end-1].text, raw[end].text, p, table)) {
 			end++
 		}
@@ -78,8 +78,8 @@ func joinRows(raw []rawLine, table, widest int) []rawLine {
 	for i := 0; i < len(raw); {
 		end := i + 1
 		if s := raw[i].text; s != "" && (s[0] == '|' || s[0] == '+') {
-			for width := raw[i].width(); width < table && end < len(raw) && raw[end-1].width() == widest; end++ {
-				width += raw[end].width()
+			for width := raw[i].width; width < table && end < len(raw) && raw[end-1].width == widest; end++ {
+				width += raw[end].width
 			}
 		}
 		out = append(out, joined(raw[i:end]))
@@ -92,7 +92,7 @@ func joinRows(raw []rawLine, table, widest int) []rawLine {
 func atBlanks(raw []rawLine, widest int, p prefix, table bool) bool {
 	hard, soft := 0, 0
 	for i := range len(raw) - 1 {
-		width := raw[i].width()
+		width := raw[i].width
 		if width < leastWrap/2 {
 			continue
 		}
@@ -117,7 +117,7 @@ func joined(parts []rawLine) rawLine {
 	for _, r := range parts {
 		text.WriteString(r.text)
 	}
-	return rawLine{parts[0].no, text.String()}
+	return newLine(parts[0].no, text.String())
 }
 
 // isObject tells the start of EXPLAIN FORMATTED, whose JSON is one line.

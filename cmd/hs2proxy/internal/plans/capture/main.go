@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "capture:", err)
+		os.Exit(1)
+	}
+}
+
+// forms are the statements and settings of each text form, in the order of a file's sections.
+var forms = []struct {
+	name, statement string
+	user            bool
+}{
+	{"extended", "EXPLAIN EXTENDED ", false},
+	{"plain", "EXPLAIN ", false},
+	{"user", "EXPLAIN ", true},
+	{"formatted", "EXPLAIN FORMATTED ", false},
+	{"vectorization", "EXPLAIN VECTORIZATION DETAIL ", false},
+}
+
+func run(ctx context.Context, args []string) error {
+	address := os.Getenv("HS2PROXY_TEST_HS2")
+	if len(args) == 0 || address == "" {
+		return errors.New("expected a folder, and HS2PROXY_TEST_HS2=host:port: make golden")
+	}
+	if err := inSession(ctx, address, setup(), nil); err != nil {
+		return err
+	}
+	dir, names := args[0], args[1:]
+	all := slices.DeleteFunc(queries(), func(q query) bool { return !named(q, names) })
+	if err := clear(dir, all); err != nil {
+		return err
+	}
+	missing := 0
+	for _, q := range all {
+		archive, why, err := capture(ctx, address, q)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.name, err)
+		}
+		if why != "" {
+			missing++
+			fmt.Fprintf(os.Stderr, "capture: no %s: %s\n", q.name, why)
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, q.name+".txtar"), txtar.Format(archive), 0o600); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "capture: %d plans, %d that Hive does not make\n", len(all)-missing, missing)
+	return nil
+}
+
+// named tells whether a query is among the names or patterns; without any, all are.
+func named(q query, names []string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+		ok, err := filepath.Match(name, q.name)
+		return ok && err == nil
+	})
+}
+
+// clear removes the plans of an earlier run that are to be captured.
+func clear(dir string, all []query) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for _, q := range all {
+		if err := os.Remove(filepath.Join(dir, q.name+".txtar")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// capture explains a query in every form. It says why when the plan is not the one the query is there for.
+func capture(ctx context.Context, address string, q query) (archive *txtar.Archive, why string, err error) {
+	settings := append(append([]string{"USE " + database}, common...), q.settings...)
+	archive = &txtar.Archive{Comment: []byte(q.sql + "\n" + strings.Join(q.settings, ";\n") + "\n")}
+	err = inSession(ctx, address, settings, func(s *client.Session) error {
+		for _, f := range forms {
+			if f.name == "vectorization" && q.join != "" && q.join != advisor.Inner {
+				continue // its form differs by the strategy, not by the type
+			}
+			if _, err := s.Query(ctx, fmt.Sprintf("SET hive.explain.user=%t", f.user)); err != nil {
+				return err
+			}
+			result, err := s.Query(ctx, f.statement+q.sql)
+			if err != nil {
+				why = err.Error()
+				return nil
+			}
+			text := mask(textOf(result))
+			if f.name == "extended" {
+				if why = other(text, q); why != "" {
+					return nil
+				}
+			}
+			archive.Files = append(archive.Files, txtar.File{Name: f.name, Data: []byte(text)})
+		}
+		return nil
+	})
+	return archive, why, err
+}
+
+// other says what Hive chose in place of the strategy or type that the query is there for.
+func other(text string, q query) string {
+	p, err := explain.Parse(text)
+	if err != nil {
+		return err.Error()
+	}
+	joins := advisor.Joins(p)
+	if len(joins) == 0 {
+		return "no join"
+	}
+	if q.strategy == "" {
+		return ""
+	}
+	j := joins[0]
+	if len(joins) > 1 || j.Strategy != q.strategy || len(j.Conditions) == 0 || j.Conditions[0].Type != q.join {
+		return fmt.Sprintf("Hive makes %d joins, the first a %s %v", len(joins), j.Strategy, j.Conditions)
+	}
+	return ""
+}
+
+func textOf(r client.Result) string {
+	var b strings.Builder
+	for _, row := range r.Rows {
+		if len(row) > 0 && row[0] != nil {
+			b.WriteString(*row[0])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// inSession runs statements in a session of their own, then f.
+func inSession(ctx context.Context, address string, statements []string, f func(*client.Session) error) (err error) {
+	session, err := client.Open(ctx, client.Config{
+		Address: address, Auth: "NONE", User: "hs2proxy", Password: "hs2proxy",
+		DialTimeout: 10 * time.Second, CallTimeout: 5 * time.Minute,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	for _, statement := range statements {
+		if _, err := session.Query(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	if f == nil {
+		return nil
+	}
+	return f(session)
+}

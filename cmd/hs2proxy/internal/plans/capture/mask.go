@@ -1,0 +1,37 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// masks take out what differs from run to run or tells of the machine.
+var masks = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`\w+_\d{14}_[0-9a-f-]{36}(?::\d+)?`), "hive_0"},
+	{regexp.MustCompile(`file:/[^\s,"\]]*?/(?:warehouse|warehouse_external)/(?:external/)?`), "file:/warehouse/"},
+	{regexp.MustCompile(`file:/[^\s,"\]]*?(-(?:ext|mr)-\d+)`), "file:/scratch/$1"},
+	{regexp.MustCompile(`(transient_lastDdlTime"?[ :]+"?)\d+`), "${1}0"},
+	{regexp.MustCompile(`(hive_(?:\d+-){2,}[0-9a-z_.-]+)`), "hive_0"},
+	{regexp.MustCompile(`(last_modified_by"?[ :]+"?)\w+`), "${1}hive"},
+	{regexp.MustCompile(`(last_modified_time"?[ :]+"?)\d+`), "${1}0"},
+}
+
+// cboPlan is the plan of the cost-based optimizer, a text of its own that no join is read from.
+var cboPlan = regexp.MustCompile(`"CBOPlan":"(?:[^"\\]|\\.)*",?`)
+
+// formats are EXTENDED's lines on files and their serialization, of which there are many and no join is read.
+var formats = regexp.MustCompile(`(?m)^ +(?:input format|output format|file\.inputformat|file\.outputformat|serialization\.[a-z.]+|` +
+	`escape\.delim|hive\.serialization\.[a-z.]+|column\.name\.delimiter|columns\.comments|Stats Publishing Key Prefix)[: ].*\n`)
+
+// mask makes a plan's text the same on every machine.
+func mask(text string) string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.with)
+	}
+	text = cboPlan.ReplaceAllString(text, "")
+	text = formats.ReplaceAllString(text, "")
+	return strings.TrimRight(text, "\n") + "\n"
+}
