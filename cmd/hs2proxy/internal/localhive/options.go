@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -162,18 +163,32 @@ func choosePorts(o Options) (ports, error) {
 	return p, err
 }
 
+// Free ports are chosen from below the range that systems give to outgoing connections: until the server listens, seconds later,
+// one of those could take a port of that range.
+const firstPort, lastPort = 20_000, 30_000
+
 // choosePort checks that the wanted port is free, or finds a free one.
 func choosePort(listen func(network, address string) (net.Listener, error), port int) (int, error) {
+	if port != 0 {
+		return port, checkPort(listen, port)
+	}
+	var err error
+	for range 100 {
+		port = firstPort + rand.IntN(lastPort-firstPort) //nolint:gosec // any free port will do
+		if err = checkPort(listen, port); err == nil {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+func checkPort(listen func(network, address string) (net.Listener, error), port int) error {
 	l, err := listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		if port == 0 {
-			return 0, fmt.Errorf("find a free port: %w", err)
-		}
-		return 0, fmt.Errorf("port %d of %s is not free: %w", port, host, err)
+		return fmt.Errorf("port %d of %s is not free: %w", port, host, err)
 	}
-	chosen := l.Addr().(*net.TCPAddr).Port
 	if err := l.Close(); err != nil {
-		return 0, fmt.Errorf("release port %d: %w", chosen, err)
+		return fmt.Errorf("release port %d: %w", port, err)
 	}
-	return chosen, nil
+	return nil
 }
