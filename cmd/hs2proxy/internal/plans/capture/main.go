@@ -52,13 +52,19 @@ func run(ctx context.Context, args []string) error {
 	}
 	dir, names := args[0], args[1:]
 	all := slices.DeleteFunc(queries(), func(q query) bool { return !named(q, names) })
-	if err := clear(dir, all); err != nil {
+	root, err := clear(dir, names)
+	if err != nil {
 		return err
 	}
+	defer root.Close() //nolint:errcheck // nothing is buffered
 	missing := 0
 	for _, q := range all {
 		archive, why, err := capture(ctx, address, q)
-		if err != nil {
+		var refusal *client.Error
+		switch {
+		case errors.As(err, &refusal):
+			why = err.Error()
+		case err != nil:
 			return fmt.Errorf("%s: %w", q.name, err)
 		}
 		if why != "" {
@@ -66,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 			fmt.Fprintf(os.Stderr, "capture: no %s: %s\n", q.name, why)
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, q.name+".txtar"), txtar.Format(archive), 0o600); err != nil {
+		if err := root.WriteFile(q.name+".txtar", txtar.Format(archive), 0o644); err != nil {
 			return err
 		}
 	}
@@ -82,17 +88,25 @@ func named(q query, names []string) bool {
 	})
 }
 
-// clear removes the plans of an earlier run that are to be captured.
-func clear(dir string, all []query) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return err
+// clear opens the folder of plans and removes those of an earlier run that are to be captured.
+func clear(dir string, names []string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil { //nolint:gosec // the caller names the folder
+		return nil, err
 	}
-	for _, q := range all {
-		if err := os.Remove(filepath.Join(dir, q.name+".txtar")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	old, err := fs.Glob(root.FS(), "*.txtar")
+	for _, file := range old {
+		if named(query{name: strings.TrimSuffix(file, ".txtar")}, names) {
+			err = errors.Join(err, root.Remove(file))
 		}
 	}
-	return nil
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
 }
 
 // capture explains a query in every form. It says why when the plan is not the one the query is there for.
@@ -109,8 +123,7 @@ func capture(ctx context.Context, address string, q query) (archive *txtar.Archi
 			}
 			result, err := s.Query(ctx, f.statement+q.sql)
 			if err != nil {
-				why = err.Error()
-				return nil
+				return err
 			}
 			text := mask(textOf(result))
 			if f.name == "extended" {
