@@ -14,7 +14,6 @@ const (
 	rightJoin form = "RIGHT JOIN and IS NULL"
 	notExists form = "NOT EXISTS"
 	notIn     form = "NOT IN"
-	leftAnti  form = "LEFT ANTI JOIN"
 )
 
 // asked is one such place in the query.
@@ -26,7 +25,7 @@ type asked struct {
 	// tables are the base tables of the side that is looked up; name is what the query calls it.
 	tables []string
 	name   string
-	// test is the predicate of WHERE or HAVING; nil for leftAnti.
+	// test is the predicate of WHERE or HAVING.
 	test queryast.Expr
 	// source is the place among the sources of the side looked up, join that of its join, for the forms written as a join.
 	source, join int
@@ -48,10 +47,6 @@ func (c *catalog) find(ast *queryast.Query, planned []string) []asked {
 		base := asked{query: ast, sel: sel, scope: c.scope(sel.From, planned)}
 		for i, j := range sel.From.Joins {
 			switch {
-			case j.Type == queryast.LeftAnti:
-				a := base
-				a.form, a.join, a.source = leftAnti, i, i+1
-				list = c.looked(list, a, planned)
 			case j.Type == queryast.LeftOuter:
 				list = c.padded(list, base, leftJoin, i, i+1, planned)
 			case j.Type == queryast.RightOuter && len(sel.From.Joins) == 1:

@@ -60,8 +60,8 @@ func (a *asked) demanded(c *queryast.ColumnRef) bool {
 }
 
 // certain tells that the query asks for just the rows without a match: a column that no match has NULL is tested for NULL,
-// and whatever else is tested is NULL without a match (with OR: every one tested is such a column). Subqueries and LEFT
-// ANTI JOIN say so themselves.
+// and whatever else is tested is NULL without a match (with OR: every one tested is such a column). NOT EXISTS says so
+// itself.
 func (a *asked) certain() bool {
 	if a.tested == nil {
 		return a.form != notIn
