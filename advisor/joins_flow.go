@@ -62,7 +62,11 @@ func newFlow(p *explain.Plan) *flow {
 		busy:    map[*explain.Operator]bool{},
 	}
 	local := f.localSinks()
-	for _, s := range p.Stages {
+	stages := p.Stages
+	if p.Form == explain.FormUser {
+		stages = executionOrder(stages)
+	}
+	for _, s := range stages {
 		if p.Form == explain.FormUser {
 			f.userStage(s)
 			continue

@@ -54,7 +54,15 @@ func (f *flow) input(o *explain.Operator, pos int) Input {
 // shuffle: there it is that of the operator below.
 func (f *flow) estimate(o *explain.Operator) *explain.Statistics {
 	if o.Stats == nil && (o.Kind == kindDummyStore || isReduceSink(o)) {
-		if below := f.producer(o); below != nil {
+		below := f.producer(o)
+		// Hive parts parallel edges by a projection and a second shuffle, both without statistics (ParallelEdgeFixer).
+		for range 3 {
+			if below == nil || below.Stats != nil || below.Kind != kindSelect && !isReduceSink(below) {
+				break
+			}
+			below = f.producer(below)
+		}
+		if below != nil {
 			return below.Stats
 		}
 	}

@@ -7,6 +7,32 @@ import (
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 )
 
+// executionOrder puts stages behind those they depend on, as the other text forms print them. User-level plans print the
+// last one first.
+func executionOrder(stages []*explain.Stage) []*explain.Stage {
+	byID := make(map[string]*explain.Stage, len(stages))
+	for _, s := range stages {
+		byID[s.ID] = s
+	}
+	ordered := make([]*explain.Stage, 0, len(stages))
+	seen := map[*explain.Stage]bool{nil: true}
+	var visit func(s *explain.Stage)
+	visit = func(s *explain.Stage) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		for _, id := range s.DependsOn {
+			visit(byID[id])
+		}
+		ordered = append(ordered, s)
+	}
+	for _, s := range stages {
+		visit(s)
+	}
+	return ordered
+}
+
 // userStage reads the joins of a user-level stage: every operator already knows its inputs, and the conditions name
 // them ("Conds:RS_6._col0=SEL_2._col0(Inner)").
 func (f *flow) userStage(s *explain.Stage) {

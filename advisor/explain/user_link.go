@@ -1,6 +1,11 @@
 package explain
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // referTo notes an input that is printed elsewhere, before or after. What is named can be an operator or a vertex.
 func (u *userReader) referTo(o *Operator, what string) {
@@ -59,8 +64,19 @@ func (u *userReader) link() {
 				children = append(children, c)
 			}
 		}
+		// Those that read the same operator are printed last one first, where the other forms follow their numbers.
+		slices.SortStableFunc(children, func(a, b *Operator) int { return cmp.Compare(a.number(), b.number()) })
 		o.Children = children
 	}
+}
+
+// number is that of an operator's identifier, 0 without one.
+func (o *Operator) number() int {
+	n, err := strconv.Atoi(o.ID[strings.LastIndexByte(o.ID, '_')+1:])
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // placeEdges adds the edges printed above the stages that no "<-" line has told.

@@ -115,8 +115,8 @@ func capture(ctx context.Context, address string, q query) (archive *txtar.Archi
 	archive = &txtar.Archive{Comment: []byte(q.sql + "\n" + strings.Join(q.settings, ";\n") + "\n")}
 	err = inSession(ctx, address, settings, func(s *client.Session) error {
 		for _, f := range forms {
-			if f.name == "vectorization" && q.join != "" && q.join != advisor.Inner {
-				continue // its form differs by the strategy, not by the type
+			if f.name == "vectorization" && q.join != advisor.Inner {
+				continue // its form differs by the strategy, not by what is around
 			}
 			if _, err := s.Query(ctx, fmt.Sprintf("SET hive.explain.user=%t", f.user)); err != nil {
 				return err

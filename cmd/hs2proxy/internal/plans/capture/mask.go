@@ -11,7 +11,9 @@ var masks = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`\w+_\d{14}_[0-9a-f-]{36}(?::\d+)?`), "hive_0"},
-	{regexp.MustCompile(`file:/[^\s,"\]]*?/(?:warehouse|warehouse_external)/(?:external/)?`), "file:/warehouse/"},
+	{regexp.MustCompile(`file:/[^\s,"\]]*?/(?:warehouse|warehouse_external|external)/(?:external/)?`), "file:/warehouse/"},
+	{regexp.MustCompile(`file:/[^\s,"\]]*?/_tmp_space\.db/[0-9a-f-]{36}`), "file:/scratch/_tmp_space.db/0"},
+	{regexp.MustCompile(`/_tmp_space\.db/[0-9a-f-]{36}`), "/_tmp_space.db/0"},
 	{regexp.MustCompile(`file:/[^\s,"\]]*?(-(?:ext|mr)-\d+)`), "file:/scratch/$1"},
 	{regexp.MustCompile(`(transient_lastDdlTime"?[ :]+"?)\d+`), "${1}0"},
 	{regexp.MustCompile(`(hive_(?:\d+-){2,}[0-9a-z_.-]+)`), "hive_0"},
