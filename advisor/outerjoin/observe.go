@@ -54,7 +54,7 @@ func (v *view) below(p *Predicate) bool {
 	for _, s := range scans {
 		found = found && slices.ContainsFunc(s.filters, func(e queryast.Expr) bool { return shape(e, bare) == text })
 	}
-	if len(scans) == 1 && len(scans[0].partitions) > 0 {
+	if len(scans) == 1 && len(scans[0].partitions) > 0 && !v.shared(sc, scans[0].table) {
 		for _, c := range queryast.Columns(p.at.expr) {
 			if _, ok := scans[0].partitions[0].values[column(&c)]; !ok {
 				return found
@@ -75,6 +75,28 @@ func (v *view) below(p *Predicate) bool {
 		}
 	}
 	return found
+}
+
+// shared: the query names a table more often than the plan scans it, so that a scan reads for several names
+// (SharedWorkOptimizer), and what it reads is no name's alone.
+func (v *view) shared(sc *scope, table string) bool {
+	names := 0
+	for _, s := range sc.query.Selects() {
+		if s.From == nil {
+			continue
+		}
+		for i := range s.From.Sources {
+			if t := s.From.Sources[i].Table; t != nil && (t.Name == table || strings.HasSuffix(table, "."+t.Name)) {
+				names++
+			}
+		}
+	}
+	for _, s := range v.scans {
+		if s.table == table {
+			names--
+		}
+	}
+	return names > 0
 }
 
 // inside looks for the predicate in the join operator: among its filter predicates, as they are or as a column that was

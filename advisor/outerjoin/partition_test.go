@@ -3,6 +3,7 @@ package outerjoin
 import (
 	"testing"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/queryast"
 )
 
@@ -45,6 +46,25 @@ func TestPartitionTruth(t *testing.T) {
 		e := q.Branches[0].Body.(*queryast.Select).Where
 		if got := p.truth(e, bare); got != want {
 			t.Errorf("%s is %03b, want %03b", predicate, got, want)
+		}
+	}
+}
+
+// TestSharedScan: partitions that one scan reads for two names are not held against a predicate on one of them.
+func TestSharedScan(t *testing.T) {
+	parts := []partition{newPartition("ds=1", []string{"ds"}, []string{"string"}), newPartition("ds=2", []string{"ds"}, []string{"string"})}
+	for _, c := range []struct {
+		sql            string
+		read, needless int
+	}{
+		{"SELECT 1 FROM p a LEFT JOIN q b ON a.k = b.k AND a.ds = '1'", 2, 1},
+		{"SELECT 1 FROM p a LEFT JOIN p b ON a.k = b.k AND a.ds = '1'", 0, 0},
+		{"SELECT 1 FROM p a LEFT JOIN (SELECT k FROM d.p) b ON a.k = b.k AND a.ds = '1'", 0, 0},
+	} {
+		p := Classify(advisor.Query{SQL: c.sql})[0]
+		v := &view{scans: []*scan{{alias: "a", table: "d.p", partitions: parts}}}
+		if v.below(&p); p.PartitionsRead != c.read || p.PartitionsNeedless != c.needless {
+			t.Errorf("%s: %d of %d, want %d of %d", c.sql, p.PartitionsNeedless, p.PartitionsRead, c.needless, c.read)
 		}
 	}
 }
