@@ -1,7 +1,8 @@
 // Package storetest gives tests a real Postgres: one server for a test binary, a database of its own for every test.
 //
 // The server is started when the first test asks for a database. HS2PROXY_TEST_POSTGRES names one that runs already; its
-// role must be allowed to create databases. Without a server tests are skipped, in CI (CI=true) they fail.
+// role must be allowed to create databases. Without a server tests are skipped, in CI (CI=true) they fail, and so they do on
+// a migration that fails.
 package storetest
 
 import (
@@ -78,11 +79,16 @@ func start() (admin, template string, err error) {
 		dsn = server.local.DSN()
 	}
 	server.template = newName()
-	if server.err = makeTemplate(ctx, dsn, server.template); server.err == nil {
+	if err := makeTemplate(ctx, dsn, server.template); err != nil {
+		server.err = fmt.Errorf("%w: %w", errTemplate, err)
+	} else {
 		server.admin = dsn
 	}
 	return server.admin, server.template, server.err
 }
+
+// errTemplate: the server is there, and what we do with it is wrong: no reason to skip.
+var errTemplate = errors.New("make the tests' database")
 
 func makeTemplate(ctx context.Context, admin, name string) error {
 	if err := exec(ctx, admin, "CREATE DATABASE "+name); err != nil {
@@ -158,6 +164,8 @@ func need(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
+	case errors.Is(err, errTemplate):
+		t.Fatal(err)
 	case os.Getenv("CI") == "true": //nolint:forbidigo // CI must not pass without the tests
 		t.Fatalf("no Postgres to test against: %v", err)
 	default:
