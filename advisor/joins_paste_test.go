@@ -2,6 +2,7 @@ package advisor_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -195,11 +196,20 @@ func joinsIn(text string) string {
 
 // TestPastedPlans: the same plan, as people paste it, gives the same joins.
 func TestPastedPlans(t *testing.T) {
-	for _, f := range planFiles(t) {
+	files := planFiles(t)
+	for _, f := range goldenHive(t) {
+		if name := filepath.Base(f.path); strings.HasPrefix(name, "mr_") || strings.HasPrefix(name, "shape_") {
+			files = append(files, f)
+		}
+	}
+	for _, f := range files {
 		for _, form := range []string{"extended", "plain", "user", "formatted"} {
 			text := f.section(form)
 			if text == "" {
 				continue
+			}
+			if form == "user" && strings.HasSuffix(f.path, "shape_residual.txtar") {
+				continue // one line alone is broken: at its width or at a blank, that cannot be told
 			}
 			want := joinsIn(text)
 			for _, p := range pastes {

@@ -19,8 +19,8 @@ func joinWrapped(raw []rawLine, p prefix) []rawLine {
 		}
 		table = table || strings.HasPrefix(r.text, "| ")
 	}
-	if widest < leastWrap || full == 1 && widest%10 != 0 && widest != 132 {
-		return raw // one line alone is the widest of its own, unless the width is a terminal's usual one
+	if widest < leastWrap || !fromTerminal(widest, full) {
+		return raw
 	}
 	if t := tableWidth(raw); t > 0 {
 		return joinRows(raw, t, widest)
@@ -86,6 +86,12 @@ func joinRows(raw []rawLine, table, widest int) []rawLine {
 		i = end
 	}
 	return out
+}
+
+// fromTerminal tells whether lines of a width can be a terminal's: one alone is only the widest of its own, unless the
+// width is a usual one.
+func fromTerminal(width, lines int) bool {
+	return lines > 1 || width%10 == 0 || width == 132
 }
 
 // atBlanks tells whether an editor broke the lines, at blanks: most of those that go on in the next are not the widest.
