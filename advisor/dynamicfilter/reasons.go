@@ -101,11 +101,10 @@ func (d *deciding) partitionKey() (Reason, bool) {
 	return Reason{}, false
 }
 
+// union: in the plan the members of a union write into the shuffle each for itself; Hive decides before (removeSemiJoinEdgesForUnion).
 func (d *deciding) union() bool {
 	_, below := d.filter.producer.Operators()
-	return slices.ContainsFunc(below, func(o *explain.Operator) bool {
-		return o.Kind == "Union" || o.Vertex != nil && o.Vertex.Kind == explain.VertexUnion
-	})
+	return strings.HasPrefix(d.filter.producer.Vertex, "Union ") || slices.ContainsFunc(below, func(o *explain.Operator) bool { return o.Kind == "Union" })
 }
 
 // events: the distinct keys together are more than Hive sends (RemoveDynamicPruningBySize).
