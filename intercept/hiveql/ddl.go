@@ -88,7 +88,7 @@ func classifyAlter(l *lexer, info *Info) {
 			info.Writes = []Write{{Op: WriteAlterColumns, Table: name}}
 			return
 		}
-		target.Partition = l.partition()
+		target.Partition, target.Dynamic = l.partition()
 	}
 	alterTable(l, info, target)
 }
@@ -111,6 +111,14 @@ func alterTable(l *lexer, info *Info, target Write) {
 	case l.is(t, "exchange"):
 		exchangePartition(l, info, target)
 		return
+	case l.is(t, "update") && l.is(l.peek(), "statistics"):
+		info.Analyze = &Analyze{Table: target.Table, Partition: target.Partition, Dynamic: target.Dynamic, ByHand: true}
+		return
+	case l.isAny(t, "archive", "unarchive"):
+		alterPartitions(l, info, target)
+		return
+	case l.is(t, "compact"):
+		target.Op = WriteCompact
 	case l.is(t, "rename") && target.Partition != nil, l.isAny(t, "concatenate", "execute", "recover"),
 		l.is(t, "set") && l.is(l.peek(), "location"):
 		target.Op = WriteAlterPartition
@@ -120,12 +128,14 @@ func alterTable(l *lexer, info *Info, target Write) {
 	info.Writes = append(info.Writes, target)
 }
 
-// alterPartitions reads the PARTITION clauses of ADD and DROP, with the LOCATIONs and commas between them.
+// alterPartitions reads the PARTITION clauses of ADD, DROP, ARCHIVE and UNARCHIVE, with the LOCATIONs and commas between them.
 func alterPartitions(l *lexer, info *Info, target Write) {
 	for {
 		switch t := l.next(); {
 		case l.is(t, "partition"):
-			info.Writes = append(info.Writes, Write{Op: WriteAlterPartition, Table: target.Table, Partition: l.partition()})
+			w := Write{Op: WriteAlterPartition, Table: target.Table}
+			w.Partition, w.Dynamic = l.partition()
+			info.Writes = append(info.Writes, w)
 		case l.is(t, "location") || t.kind == tokString || l.op(t, ","):
 		default:
 			return
@@ -138,11 +148,12 @@ func exchangePartition(l *lexer, info *Info, target Write) {
 	if !l.skip("partition") {
 		return
 	}
-	target.Op, target.Partition = WriteAlterPartition, l.partition()
+	target.Op = WriteAlterPartition
+	target.Partition, target.Dynamic = l.partition()
 	info.Writes = append(info.Writes, target)
 	if l.skip("with") && l.skip("table") {
 		if source, ok := l.table(); ok {
-			info.Writes = append(info.Writes, Write{Op: WriteAlterPartition, Table: source, Partition: target.Partition})
+			info.Writes = append(info.Writes, Write{Op: WriteAlterPartition, Table: source, Partition: target.Partition, Dynamic: target.Dynamic})
 		}
 	}
 }

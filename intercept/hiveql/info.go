@@ -31,7 +31,8 @@ const (
 // WriteOp is how a statement changes a table.
 type WriteOp string
 
-// Write operations. ALTER_PARTITION covers ADD, DROP, EXCHANGE and the like; ALTER_COLUMNS covers ADD, REPLACE and CHANGE COLUMN.
+// Write operations. ALTER_PARTITION covers ADD, DROP, EXCHANGE and the like; ALTER_COLUMNS covers ADD, REPLACE and CHANGE COLUMN;
+// COMPACT changes files and no rows.
 const (
 	WriteInsertInto      WriteOp = "INSERT_INTO"
 	WriteInsertOverwrite WriteOp = "INSERT_OVERWRITE"
@@ -46,6 +47,7 @@ const (
 	WriteAlterColumns    WriteOp = "ALTER_COLUMNS"
 	WriteImport          WriteOp = "IMPORT"
 	WriteDrop            WriteOp = "DROP"
+	WriteCompact         WriteOp = "COMPACT"
 )
 
 // Write is one table a statement changes.
@@ -55,6 +57,26 @@ type Write struct {
 	Table TableName
 	// Partition holds the static part of a PARTITION clause, lower-case column → value as text without quotes; nil without the clause.
 	Partition map[string]string
+	// Dynamic are the clause's other columns, lower case and in order: dynamic partitions of an INSERT, comparisons other than = of
+	// DROP PARTITION and MSCK, values that depend on a variable.
+	Dynamic []string
+	// Overwrite: LOAD … OVERWRITE. The INSERTs that overwrite have an Op of their own.
+	Overwrite bool
+}
+
+// Analyze is an ANALYZE TABLE … COMPUTE STATISTICS, or an ALTER TABLE … UPDATE STATISTICS.
+type Analyze struct {
+	Table TableName
+	// Partition and Dynamic are those of the PARTITION clause, as in Write; both nil for the whole table.
+	Partition map[string]string
+	Dynamic   []string
+	// ForColumns: FOR COLUMNS; Columns are those named, lower case, nil for all of them.
+	ForColumns bool
+	Columns    []string
+	// NoScan: NOSCAN, which counts no rows of text files.
+	NoScan bool
+	// ByHand: UPDATE STATISTICS, which sets numbers and counts nothing.
+	ByHand bool
 }
 
 // TableName is a table's name as the metastore keeps it: lower case, no backticks.
@@ -99,6 +121,10 @@ type Info struct {
 	Fingerprint string
 	// Writes are the tables changed, in order.
 	Writes []Write
+	// OtherTargets is the number of INSERTs whose target is a directory, or a table whose name depends on a variable.
+	OtherTargets int
+	// Analyze is the table whose statistics the statement sets; nil for every other statement.
+	Analyze *Analyze
 	// Query is the text of the query inside CTAS (what can be explained after the table exists); empty otherwise.
 	Query string
 	// Set is the assignment of SET key=value, the value as HiveServer2 takes it (a trailing semicolon belongs to it) and the

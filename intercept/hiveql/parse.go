@@ -33,6 +33,9 @@ func classify(l *lexer, info *Info) {
 	case "alter":
 		l.next()
 		classifyAlter(l, info)
+	case "analyze":
+		l.next()
+		readAnalyze(l, info)
 	case "load", "truncate", "msck", "import", "drop":
 		l.next()
 		classifyTableCommand(l, info, word)
@@ -61,9 +64,7 @@ func classifyRowChange(l *lexer, info *Info, word string) {
 func classifyTableCommand(l *lexer, info *Info, word string) {
 	switch word {
 	case "load":
-		if l.skipTo("table") {
-			addWrite(l, info, WriteLoad)
-		}
+		readLoad(l, info)
 	case "truncate":
 		l.skip("table")
 		addWrite(l, info, WriteTruncate)
@@ -78,25 +79,53 @@ func classifyTableCommand(l *lexer, info *Info, word string) {
 			addWrite(l, info, WriteImport)
 		}
 	case "drop":
-		if l.skip("table") {
+		// A materialized view holds rows as a table does.
+		if l.skip("table") || l.skip("materialized") && l.skip("view") {
 			l.skipIfExists()
 			addWrite(l, info, WriteDrop)
 		}
 	}
 }
 
+// readLoad reads LOAD DATA … [OVERWRITE] INTO TABLE name.
+func readLoad(l *lexer, info *Info) {
+	overwrite := false
+	for {
+		t := l.next()
+		switch {
+		case t.kind == tokEOF:
+			return
+		case l.is(t, "overwrite"):
+			overwrite = true
+		case l.is(t, "table"):
+			before := len(info.Writes)
+			addWrite(l, info, WriteLoad)
+			if len(info.Writes) > before {
+				info.Writes[before].Overwrite = overwrite
+			}
+			return
+		}
+	}
+}
+
 // addWrite reads a table's name with its PARTITION clause and records the write; a name that depends on a variable, or
-// none at all, records nothing.
-func addWrite(l *lexer, info *Info, op WriteOp) {
+// none at all, records nothing and is false.
+func addWrite(l *lexer, info *Info, op WriteOp) bool {
 	name, ok := l.table()
 	if !ok {
-		return
+		return false
 	}
 	w := Write{Op: op, Table: name}
+	if op == WriteMSCK { // ADD, DROP or SYNC PARTITIONS stands before the clause
+		if l.skip("add") || l.skip("drop") || l.skip("sync") {
+			l.skip("partitions")
+		}
+	}
 	if l.skip("partition") {
-		w.Partition = l.partition()
+		w.Partition, w.Dynamic = l.partition()
 	}
 	info.Writes = append(info.Writes, w)
+	return true
 }
 
 // skip moves behind the keyword and reports whether it stood there.
@@ -117,39 +146,28 @@ func (l *lexer) skipIfExists() {
 	}
 }
 
-// skipTo moves behind the next such keyword, or to the end and returns false.
-func (l *lexer) skipTo(kw string) bool {
-	for {
-		switch t := l.next(); {
-		case t.kind == tokEOF:
-			return false
-		case l.is(t, kw):
-			return true
-		}
-	}
-}
-
-// partition reads (column=constant, column, …) and returns the static pairs; comparisons other than = and values that
-// depend on a variable are left out. It is not nil, and moves behind the closing parenthesis where there is one.
-func (l *lexer) partition() map[string]string {
-	static := map[string]string{}
+// partition reads (column=constant, column, …): the static pairs, and the columns that have none: without a value, compared
+// otherwise than by =, or with a value that depends on a variable. static is not nil. It moves behind the closing parenthesis where
+// there is one.
+func (l *lexer) partition() (static map[string]string, dynamic []string) {
+	static = map[string]string{}
 	if !l.op(l.peek(), "(") {
-		return static
+		return static, nil
 	}
 	l.next()
 	for {
 		t := l.next()
-		column, ok := l.namePart(t)
-		if ok && (l.op(l.peek(), "=") || l.op(l.peek(), "==")) {
-			l.next()
-			if value, ok := l.constant(); ok {
+		if column, ok := l.namePart(t); ok {
+			if value, ok := l.equals(); ok {
 				static[column] = value
+			} else {
+				dynamic = append(dynamic, column)
 			}
 		}
 		for depth := 0; !l.op(t, ",") || depth > 0; {
 			switch {
 			case t.kind == tokEOF || depth == 0 && l.op(t, ")"):
-				return static
+				return static, dynamic
 			case l.op(t, "("):
 				depth++
 			case l.op(t, ")"):
@@ -158,6 +176,15 @@ func (l *lexer) partition() map[string]string {
 			t = l.next()
 		}
 	}
+}
+
+// equals reads = and a constant.
+func (l *lexer) equals() (string, bool) {
+	if !l.op(l.peek(), "=") && !l.op(l.peek(), "==") {
+		return "", false
+	}
+	l.next()
+	return l.constant()
 }
 
 // constant reads a partition value and returns it as text without quotes.

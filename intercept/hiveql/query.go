@@ -88,13 +88,16 @@ func readInsert(l *lexer, info *Info) {
 		ahead.skip("local")
 		if ahead.skip("directory") && ahead.peek().kind == tokString {
 			*l = ahead
+			info.OtherTargets++
 			return
 		}
 	} else {
 		l.skip("into")
 	}
 	l.skip("table")
-	addWrite(l, info, op)
+	if !addWrite(l, info, op) {
+		info.OtherTargets++
+	}
 }
 
 // variableIn reports whether s holds something HiveServer2 would replace.
