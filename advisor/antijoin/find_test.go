@@ -27,10 +27,12 @@ func TestMissed(t *testing.T) {
 		"not exists in HAVING":  {"SELECT l.v FROM l GROUP BY l.k, l.v HAVING NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k)", off, "is off", ""},
 		"without the optimizer": {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", map[string]string{"hive.cbo.enable": "false"}, "hive.cbo.enable is off", "SET hive.cbo.enable=true;"},
 		"one OR":                {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k AND r.k2 = 1 WHERE r.k IS NULL OR r.k2 IS NULL", nil, "HIVE-23992", "WHERE r.k IS NULL"},
-		"right side selected":   {"SELECT l.v, r.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "used above the join: r.v", "NULL in place of r.v"},
+		"right side selected":   {"SELECT l.v, r.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "used above the join: r.v", "leave r.v out"},
 		"star":                  {"SELECT * FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "r.*", ""},
 		"right side grouped":    {"SELECT count(*) FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL GROUP BY r.v", nil, "r.v", ""},
 		"right side filtered":   {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL AND coalesce(r.v, 'secret') = 'x'", nil, "coalesce(r.v, ?) = ?", "without a match"},
+
+		"two in the way": {"SELECT l.v, r.k FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", off, "is off, and columns of the right side are used above the join: r.k", "=true;\n-- without"},
 
 		"no condition known":      {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "", ""},
 		"a column that may be":    {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k2 IS NULL", off, "", ""},

@@ -57,20 +57,41 @@ func severity(n *numbers, advice string) advisor.Severity {
 	return advisor.Low
 }
 
-// inTheWay is the first condition of HiveAntiSemiJoinRule, or before it, that does not hold, and what to do; empty where
-// none is known.
+// inTheWay are the conditions of HiveAntiSemiJoinRule, and those before it, that do not hold, and what to do: at most one of the
+// settings and one of the query. Empty where none is known.
 func (p *place) inTheWay(q *advisor.Query) (why, advice string) {
-	a := &p.asked
 	if v, ok := parseVersion(q.Version); q.Settings.Release != advisor.Hive4 || ok && v.before(hasAntiJoin) {
 		return "Hive has anti joins since 4.0", ""
 	}
+	why, advice = switchedOff(q)
+	own, change := p.ownForm()
+	switch {
+	case own == "":
+		return why, advice
+	case why == "":
+		return own, change
+	}
+	return why + ", and " + own, advice + "\n" + change
+}
+
+// switchedOff tells that the conversion did not run at all.
+func switchedOff(q *advisor.Query) (why, advice string) {
 	switch {
 	case !q.Settings.AntiJoin:
 		return setting + " is off", "SET " + setting + "=true;"
 	case !q.Settings.CBO:
 		return "hive.cbo.enable is off, and only the cost-based optimizer converts", "SET hive.cbo.enable=true;"
 	case strings.Contains(strings.ToLower(q.Plan.CBO), "not optimized"):
-		return "the plan was not made by the cost-based optimizer, and only that converts", "-- the plan's first line says why the cost-based optimizer gave up; most often column statistics are missing"
+		return "the plan was not made by the cost-based optimizer, and only that converts",
+			"-- the plan's first line says why the cost-based optimizer gave up; most often column statistics are missing"
+	}
+	return "", ""
+}
+
+// ownForm tells what of the query's form keeps it from being converted.
+func (p *place) ownForm() (why, advice string) {
+	a := &p.asked
+	switch {
 	case a.form == notExists:
 		return "", ""
 	case a.form == rightJoin:
@@ -84,7 +105,7 @@ func (p *place) inTheWay(q *advisor.Query) (why, advice string) {
 	if list := a.selected(); len(list) > 0 {
 		what := strings.Join(list, ", ")
 		return "columns of the right side are used above the join: " + what,
-			"-- without a match they are all NULL: write NULL in place of " + what + ", or use NOT EXISTS"
+			"-- without a match they are all NULL: leave " + what + " out of the select"
 	}
 	return "", ""
 }

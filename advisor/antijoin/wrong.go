@@ -24,7 +24,7 @@ type defect struct {
 var (
 	castDefect     = defect{"HIVE-26135", version{4, 0, 0, 0, 2}, "4.0.0-alpha-2", true, "rows with a match whose CAST is NULL"}
 	emptyDefect    = defect{"HIVE-26659", version{4, 0, 0, 1, 1}, "4.0.0-beta-1", true, "every row whose key is not in the hash table"}
-	leftDefect     = defect{"HIVE-29175", version{4, 2, 0, 2, 0}, "4.2.0", false, "rows with a match"}
+	leftDefect     = defect{"HIVE-29175", version{4, 2, 0, 2, 0}, "4.2.0", false, "rows"}
 	nullableDefect = defect{"HIVE-29176", version{4, 2, 0, 2, 0}, "4.2.0", false, "rows with a match whose tested column is NULL itself"}
 )
 
