@@ -58,8 +58,10 @@ func RunBeeline(ctx context.Context, target Target) ([]byte, error) {
 	out := &interrupter{process: func() *os.Process { return cmd.Process }}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: in the order in which Beeline wrote
 	err = cmd.Run()
-	// Where it connects to and whom it trusts is told once whole, and at each prompt.
+	// Where it connects to and whom it trusts is told once whole; each prompt leaves out what follows a semicolon.
 	text := strings.ReplaceAll(out.String(), t.url(), "URL")
+	short, _, _ := strings.Cut(t.url(), ";")
+	text = strings.ReplaceAll(text, short+">", "URL>")
 	text = withoutIDs(strings.ReplaceAll(text, t.Address, "ADDRESS"))
 	if err != nil {
 		return []byte(text), fmt.Errorf("%s: %w\n%s", beeline, errors.Join(ctx.Err(), err), lastLines(text, 20))
