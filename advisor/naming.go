@@ -18,8 +18,8 @@ func Grouped(n int64) string { return grouped(n) }
 // CountOf writes a number with its noun: "1 node", "400 reducers".
 func CountOf(n int64, noun string) string { return count(n, noun) }
 
-// AnalyzeColumns is the ANALYZE statement for some columns of "database.table"; empty when a name cannot be quoted.
-func AnalyzeColumns(table string, columns []string) string { return analyze(table, columns, false) }
+// AnalyzeTable is the ANALYZE of "database.table" and of some of its columns, two statements; empty when a name cannot be quoted.
+func AnalyzeTable(table string, columns []string) string { return analyze(table, columns, true) }
 
 // ValueSize is what the planner counts for one value of a type in its data sizes, in bytes; avgLen is the average length of texts and
 // binaries, below 0 unknown: then it is the declared one, 100 for a STRING (hive.stats.max.variable.length). False for nested types.

@@ -55,9 +55,12 @@ func analyzeTables(j *advisor.Join, pos int) string {
 		for _, c := range in.Columns {
 			take(c.Table, c.Column)
 		}
-		if text := advisor.AnalyzeColumns(table, columns); text != "" {
+		if text := advisor.AnalyzeTable(table, columns); text != "" {
 			list = append(list, text)
 		}
+	}
+	if len(list) == 0 { // EXPLAIN ANALYZE prints no tables
+		return "-- ANALYZE TABLE … COMPUTE STATISTICS of the tables below " + j.InputName(pos) + ", then FOR COLUMNS"
 	}
 	return strings.Join(list, "\n")
 }

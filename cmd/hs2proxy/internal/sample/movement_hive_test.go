@@ -141,8 +141,8 @@ func TestMovementOnHive(t *testing.T) {
 		if found == nil || found.Evidence["actual_rows"] != int64(400) {
 			t.Fatalf("found %+v in\n%s", found, text)
 		}
-		for _, statement := range strings.Split(found.Advice, "\n") {
-			run(t, session, strings.TrimSuffix(statement, ";"))
+		if !strings.Contains(found.Advice, "ANALYZE TABLE") {
+			t.Errorf("advice %q", found.Advice)
 		}
 		run(t, session, "ANALYZE TABLE stale COMPUTE STATISTICS")
 		text = planOf(t, session, "ANALYZE", "SELECT sum(v) FROM facts JOIN stale ON facts.k = stale.k")
