@@ -32,7 +32,9 @@ func TestMissed(t *testing.T) {
 		"right side grouped":    {"SELECT count(*) FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL GROUP BY r.v", nil, "r.v", ""},
 		"right side filtered":   {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL AND coalesce(r.v, 'secret') = 'x'", nil, "coalesce(r.v, ?) = ?", "without a match"},
 
-		"two in the way": {"SELECT l.v, r.k FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", off, "is off, and columns of the right side are used above the join: r.k", "=true;\n-- without"},
+		"a constant selected":  {"SELECT l.v, 1 FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "has a constant", "leave the constant out"},
+		"a constant beside it": {"SELECT l.v, CAST(NULL AS string) FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k)", nil, "has a constant", ""},
+		"two in the way":       {"SELECT l.v, r.k FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", off, "is off, and columns of the right side are used above the join: r.k", "=true;\n-- without"},
 
 		"no condition known":      {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL", nil, "", ""},
 		"a column that may be":    {"SELECT l.v FROM l LEFT JOIN r ON l.k = r.k WHERE r.k2 IS NULL", off, "", ""},

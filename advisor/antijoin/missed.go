@@ -1,6 +1,7 @@
 package antijoin
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
@@ -92,6 +93,8 @@ func switchedOff(q *advisor.Query) (why, advice string) {
 func (p *place) ownForm() (why, advice string) {
 	a := &p.asked
 	switch {
+	case a.constant():
+		return "the select has a constant, and Hive 4.0.1 then keeps the outer join", "-- leave the constant out of the select"
 	case a.form == notExists:
 		return "", ""
 	case a.form == rightJoin:
@@ -108,6 +111,18 @@ func (p *place) ownForm() (why, advice string) {
 			"-- without a match they are all NULL: leave " + what + " out of the select"
 	}
 	return "", ""
+}
+
+// constant tells of a constant in the select list. Measured: Hive 4.0.1 plans such a query with an outer join, NOT EXISTS too.
+func (a *asked) constant() bool {
+	return slices.ContainsFunc(a.sel.Items, func(it queryast.Item) bool {
+		e := it.Expr
+		if c, ok := e.(*queryast.Cast); ok {
+			e = c.Operand
+		}
+		_, ok := e.(*queryast.Literal)
+		return ok
+	})
 }
 
 // turned is a RIGHT join the other way round.

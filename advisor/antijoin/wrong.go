@@ -24,7 +24,7 @@ type defect struct {
 var (
 	castDefect     = defect{"HIVE-26135", version{4, 0, 0, 0, 2}, "4.0.0-alpha-2", true, "rows with a match whose CAST is NULL"}
 	emptyDefect    = defect{"HIVE-26659", version{4, 0, 0, 1, 1}, "4.0.0-beta-1", true, "every row whose key is not in the hash table"}
-	leftDefect     = defect{"HIVE-29175", version{4, 2, 0, 2, 0}, "4.2.0", false, "rows"}
+	leftDefect     = defect{"HIVE-29175", version{4, 2, 0, 2, 0}, "4.2.0", false, "the rows that the condition does not hold for"}
 	nullableDefect = defect{"HIVE-29176", version{4, 2, 0, 2, 0}, "4.2.0", false, "rows with a match whose tested column is NULL itself"}
 )
 
@@ -68,6 +68,9 @@ func (p *place) defect(q *advisor.Query) (d *defect, why string, sure bool) {
 				return &castDefect, "it stands for " + a.text(e) + " IS NULL, which a match may fulfil", true
 			}
 		}
+		if p.leftOnly() {
+			return &leftDefect, "the join's condition reads the left side only, and is taken for a filter of it", true
+		}
 		if !a.certain() {
 			column, nulls := p.nullable(q)
 			switch {
@@ -77,9 +80,6 @@ func (p *place) defect(q *advisor.Query) (d *defect, why string, sure bool) {
 			default:
 				return &nullableDefect, "no part of the join's condition keeps " + column + " from being NULL in a match", false
 			}
-		}
-		if p.leftOnly() {
-			return &leftDefect, "the join's condition reads the left side only", true
 		}
 	}
 	n := p.joined.numbers(q)

@@ -64,6 +64,10 @@ var antiJoinCases = []antiJoinCase{
 		on: "anti_join_missed", off: "anti_join_missed",
 	},
 	{
+		name: "a constant selected", planned: true, sql: "SELECT l.v, 1 FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = l.k)", rows: "c 1,g 1,n 1",
+		on: "anti_join_missed", off: "anti_join_missed",
+	},
+	{
 		name: "right side grouped", planned: true, sql: "SELECT r.v, count(*) FROM l LEFT JOIN r ON l.k = r.k WHERE r.k IS NULL GROUP BY r.v", rows: "NULL 3",
 		on: "anti_join_missed", off: "anti_join_missed",
 	},
