@@ -36,7 +36,7 @@ E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./c
 e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
 	HS2PROXY_E2E=1 $(GO) test -count=1 -p 1 -timeout 20m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 10m \
-	  -run 'Hive(Types|Refusals|ForeignSession)|SampleOnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
+	  -run 'Hive(Types|Refusals|ForeignSession)|(Sample|Check)OnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
 e2e-full: ## the same and what takes long

@@ -55,7 +55,7 @@ func (f *finder) fullOuter(v *JoinVerdict) {
 		summary += "; its partitions do not fit the budget either"
 	}
 	if advice == "" {
-		advice = "-- write the query as a LEFT JOIN and a UNION ALL of the unmatched right rows (LEFT ANTI) to have both parts hashed"
+		advice = "-- write the query as a LEFT JOIN and a UNION ALL of the unmatched right rows (NOT EXISTS) to have both parts hashed"
 	}
 	f.add(Finding{
 		Kind: FullOuterNoBroadcast, Severity: Low, Subject: subject(j), Summary: summary, Advice: advice,
