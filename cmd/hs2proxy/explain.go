@@ -78,9 +78,9 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := advisor.Query{SQL: text, Plan: plan}
-	printJoins(os.Stdout, analysis.Joins, verbatim(analysis.Findings, q), analysis.JoinSettings())
-	printPredicates(os.Stdout, q)
+	printQuery(os.Stdout, advisor.Query{
+		SQL: text, Plan: plan, Verdicts: analysis.Joins, Settings: analysis.JoinSettings(), Version: analysis.HiveVersion,
+	}, analysis.Findings)
 	return nil
 }
 
@@ -116,12 +116,17 @@ func (c explainCmd) judge(text string) error {
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}
-	printJoins(os.Stdout, q.Verdicts, verbatim(advise.Findings(q), q), q.Settings)
-	printPredicates(os.Stdout, q)
-	for _, f := range dynamicfilter.Of(q) {
-		fmt.Printf("filter: %s\n", dynamicfilter.Describe(q, f))
-	}
+	printQuery(os.Stdout, q, advise.Findings(q))
 	return nil
+}
+
+// printQuery prints the joins and findings of a query, then what is known of its predicates and of the keys that could filter.
+func printQuery(w io.Writer, q advisor.Query, findings []advisor.Finding) {
+	printJoins(w, q.Verdicts, verbatim(findings, q), q.Settings)
+	printPredicates(w, q)
+	for _, f := range dynamicfilter.Of(q) {
+		fmt.Fprintf(w, "filter: %s\n", dynamicfilter.Describe(q, f))
+	}
 }
 
 // printJoins prints each join with its verdict, the path to it, what it moves and what would change it, then the findings.
