@@ -12,6 +12,10 @@ type JoinStrategy struct {
 	Fingerprint string
 	Ordinal     int
 	Strategy    advisor.Strategy
+	// Expected is the strategy that true numbers of the refreshed table would give, before a refresh; empty: no prediction. Basis is the
+	// number it rests on, or why there is none.
+	Expected advisor.Strategy
+	Basis    string
 }
 
 // PlanChanges pairs the joins before and after by fingerprint and ordinal, in the order of before, then of after. A query that

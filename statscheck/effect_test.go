@@ -52,18 +52,18 @@ func TestEffect(t *testing.T) {
 
 func TestPlanChanges(t *testing.T) {
 	before := []JoinStrategy{
-		{"a", 0, advisor.MergeJoin},
-		{"a", 1, advisor.MapJoin},
-		{"gone", 0, advisor.MapJoin},
-		{"b", 0, advisor.DPHJ},
-		{"b", 1, advisor.DPHJ},
+		{Fingerprint: "a", Ordinal: 0, Strategy: advisor.MergeJoin},
+		{Fingerprint: "a", Ordinal: 1, Strategy: advisor.MapJoin},
+		{Fingerprint: "gone", Ordinal: 0, Strategy: advisor.MapJoin},
+		{Fingerprint: "b", Ordinal: 0, Strategy: advisor.DPHJ},
+		{Fingerprint: "b", Ordinal: 1, Strategy: advisor.DPHJ},
 	}
 	after := []JoinStrategy{
-		{"b", 0, advisor.DPHJ},
-		{"a", 0, advisor.MapJoin},
-		{"a", 1, advisor.MapJoin},
-		{"a", 2, advisor.SMB},
-		{"new", 0, advisor.MapJoin},
+		{Fingerprint: "b", Ordinal: 0, Strategy: advisor.DPHJ},
+		{Fingerprint: "a", Ordinal: 0, Strategy: advisor.MapJoin},
+		{Fingerprint: "a", Ordinal: 1, Strategy: advisor.MapJoin},
+		{Fingerprint: "a", Ordinal: 2, Strategy: advisor.SMB},
+		{Fingerprint: "new", Ordinal: 0, Strategy: advisor.MapJoin},
 	}
 	want := []PlanChange{
 		{"a", 0, advisor.MergeJoin, advisor.MapJoin},

@@ -64,6 +64,8 @@ type Refresh struct {
 	// Plans are the affected queries, explained before and after.
 	Plans  []PlanChange
 	Effect Effect
+	// Proof is what was foretold before the ANALYZE and found after; nil where it never came so far.
+	Proof *Proof
 	// Error is Hive's own message when the refresh failed.
 	Error string
 }

@@ -129,8 +129,8 @@ func TestRefreshFindsItsColumns(t *testing.T) {
 }
 
 func TestRefreshEffects(t *testing.T) {
-	join := []JoinStrategy{{"q", 0, advisor.MergeJoin}}
-	mapped := []JoinStrategy{{"q", 0, advisor.MapJoin}}
+	join := []JoinStrategy{{Fingerprint: "q", Strategy: advisor.MergeJoin}}
+	mapped := []JoinStrategy{{Fingerprint: "q", Strategy: advisor.MapJoin}}
 	for name, c := range map[string]struct {
 		before, after string
 		change        func(*Refresh)
