@@ -8,6 +8,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 )
 
 // hivePlan is a line of golden/plans.jsonl.gz: an EXPLAIN output of Hive's own tests.
@@ -114,7 +115,7 @@ func (s shownJoin) strategyShown(edges map[string]string) advisor.Strategy {
 func TestGoldenJoins(t *testing.T) {
 	y := &tally{t: t, all: map[string]int{}, equal: map[string]int{}}
 	strategies := map[advisor.Strategy]int{}
-	for _, g := range sharedCases[hivePlan](t, "golden/plans.jsonl.gz") {
+	for _, g := range jsonltest.Shared[hivePlan](t, "golden/plans.jsonl.gz") {
 		p, err := explain.Parse(g.Plan)
 		if err != nil || p.Engine == explain.EngineSpark {
 			continue // texts masked as a whole; Spark has other strategies

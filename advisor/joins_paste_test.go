@@ -9,6 +9,7 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 )
 
 // paste is a way in which a plan reaches us other than as Hive's rows.
@@ -226,7 +227,7 @@ func TestPastedPlans(t *testing.T) {
 func TestPastedGolden(t *testing.T) {
 	failed := map[string]int{}
 	seen, refused := 0, 0
-	for _, g := range sharedCases[struct{ File, Form, Query, Plan string }](t, "golden/plans.jsonl.gz") {
+	for _, g := range jsonltest.Shared[struct{ File, Form, Query, Plan string }](t, "golden/plans.jsonl.gz") {
 		plan := strings.TrimRight(g.Plan, "\n") + "\n"
 		want := joinsIn(plan)
 		if want == "" || strings.HasPrefix(want, "line 1: no plan") { // masked as a whole

@@ -1,17 +1,13 @@
 package advisor_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 )
 
 // oracleCase is a line of oracle/cases.jsonl.gz: a query and what the real planner made of it.
@@ -42,38 +38,6 @@ type oracleTruth struct {
 		BasicStats  string `json:"basic_stats"`
 		ColumnStats string `json:"column_stats"`
 	} `json:"inputs"`
-}
-
-// sharedCases decodes a gzipped JSONL file of the shared folder; the test is skipped where there is none.
-func sharedCases[T any](t testing.TB, name string) []T {
-	t.Helper()
-	dir := os.Getenv("HS2PROXY_SHARED")
-	if dir == "" {
-		t.Skip("HS2PROXY_SHARED does not name the folder with " + name)
-	}
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []T
-	lines := bufio.NewScanner(zr)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, v)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // tally counts what was compared and what was equal, by what.
@@ -120,7 +84,7 @@ func words(ty advisor.JoinType) string {
 // TestOracleExtended compares every join of EXPLAIN EXTENDED with what the real planner decided on.
 func TestOracleExtended(t *testing.T) {
 	y := &tally{t: t, all: map[string]int{}, equal: map[string]int{}}
-	for _, c := range sharedCases[oracleCase](t, "oracle/cases.jsonl.gz") {
+	for _, c := range jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz") {
 		if len(c.Truth) == 0 {
 			continue
 		}
@@ -205,7 +169,7 @@ func keyless(keys map[string]string) bool {
 // TestOracleOtherForms compares the plain and user-level text of the same plans, as far as they print the same.
 func TestOracleOtherForms(t *testing.T) {
 	forms := map[string]*tally{}
-	for _, c := range sharedCases[oracleCase](t, "oracle/cases.jsonl.gz") {
+	for _, c := range jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz") {
 		if len(c.Truth) == 0 {
 			continue
 		}

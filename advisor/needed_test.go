@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
+	"github.com/hs2proxy/hs2proxy/advisor/oracle"
 )
 
 // What Needed asks for is enough: with nothing else given, the simulation comes to the same sizes.
 func TestNeededIsEnough(t *testing.T) {
 	tables := 0
-	for _, c := range readCases(t, recordedCases) {
+	for _, c := range jsonltest.Read[*oracle.Case](t, recordedCases) {
 		s := advisor.NewSettings(c.Settings)
 		full, narrow := planJoins(t, c), planJoins(t, c)
 		all := c.Stats(full)
@@ -60,7 +62,7 @@ func TestNeededIsEnough(t *testing.T) {
 // A partitioned scan takes its partitions' statistics where all of them were asked for the column, else its table's, and tells.
 func TestWholeTable(t *testing.T) {
 	inputs, told := 0, 0
-	for _, c := range readCases(t, recordedCases) {
+	for _, c := range jsonltest.Read[*oracle.Case](t, recordedCases) {
 		s := advisor.NewSettings(c.Settings)
 		joins := planJoins(t, c)
 		all := c.Stats(joins)

@@ -3,31 +3,16 @@ package advisor_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 	"github.com/hs2proxy/hs2proxy/advisor/oracle"
 )
 
 // recordedCases are the decisions of the real planner that the repository carries.
 const recordedCases = "testdata/cases.jsonl.gz"
-
-func readCases(t testing.TB, path string) []*oracle.Case {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	var all []*oracle.Case
-	if err := oracle.Read(f, func(c *oracle.Case) error { all = append(all, c); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 func planJoins(t testing.TB, c *oracle.Case) []advisor.Join {
 	t.Helper()
@@ -38,22 +23,12 @@ func planJoins(t testing.TB, c *oracle.Case) []advisor.Join {
 	return joins
 }
 
-// sharedOracle are more of them; the test is skipped where there are none.
-func sharedOracle(t testing.TB) []*oracle.Case {
-	t.Helper()
-	dir := os.Getenv("HS2PROXY_SHARED")
-	if dir == "" {
-		t.Skip("HS2PROXY_SHARED names no folder with oracle/cases.jsonl.gz")
-	}
-	return readCases(t, filepath.Join(dir, "oracle", "cases.jsonl.gz"))
-}
-
 // TestOracleSteps checks the order of attempts apart from the estimates (sizes and distinct keys are the planner's own), and the
 // estimates that no verdict shows.
 func TestOracleSteps(t *testing.T) {
-	cases := readCases(t, recordedCases)
-	if os.Getenv("HS2PROXY_SHARED") != "" {
-		cases = append(cases, sharedOracle(t)...)
+	cases := jsonltest.Read[*oracle.Case](t, recordedCases)
+	if jsonltest.HasShared() {
+		cases = append(cases, jsonltest.Shared[*oracle.Case](t, "oracle/cases.jsonl.gz")...)
 	}
 	a := oracle.Agreement{Differs: func(kind, sentence string) { t.Errorf("%s: %s", kind, sentence) }}
 	buckets, reducers, keys := 0, 0, 0
@@ -114,7 +89,7 @@ func witness(j *advisor.Join, truth *oracle.Join) {
 // TestFidelityOfRegressionCases: on decisions of a real planner the comparison finds no difference, and finds one that is made.
 func TestFidelityOfRegressionCases(t *testing.T) {
 	matched, sizes, entries := 0, 0, 0
-	for _, c := range readCases(t, recordedCases) {
+	for _, c := range jsonltest.Read[*oracle.Case](t, recordedCases) {
 		if len(c.Truth) != 1 { // equal inputs could be taken for each other
 			continue
 		}

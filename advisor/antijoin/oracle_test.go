@@ -1,11 +1,6 @@
 package antijoin_test
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +8,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/antijoin"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 )
 
 type oracleCase struct {
@@ -41,39 +37,6 @@ func queryOf(t *testing.T, sql, plan string, settings map[string]string) advisor
 	return q
 }
 
-// oracle reads the real planner's decisions; the test is skipped where there are none.
-func oracle(t *testing.T) []oracleCase {
-	t.Helper()
-	dir := os.Getenv("HS2PROXY_SHARED")
-	if dir == "" {
-		t.Skip("HS2PROXY_SHARED names no folder with oracle/cases.jsonl.gz")
-	}
-	file, err := os.Open(filepath.Join(dir, "oracle", "cases.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []oracleCase
-	lines := bufio.NewReader(z)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if len(line) > 1 {
-			var c oracleCase
-			if err := json.Unmarshal(line, &c); err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, c)
-		}
-		if err != nil {
-			return list
-		}
-	}
-}
-
 var (
 	asksInQuery = regexp.MustCompile(`(?i)not exists|\bis null\b|not in\b|anti join`)
 	antiInPlan  = regexp.MustCompile(`Anti Join \d to \d`)
@@ -84,7 +47,7 @@ var (
 // Every finding over the oracle's plans must be what the plan's text says, and every query that asks must have one.
 func TestOracleHasNothingToContradict(t *testing.T) {
 	count := map[string]int{}
-	for _, c := range oracle(t) {
+	for _, c := range jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz") {
 		if c.Error != "" {
 			continue
 		}

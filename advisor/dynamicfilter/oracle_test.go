@@ -1,20 +1,14 @@
 package dynamicfilter
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 )
 
 // oracleCase is a query, what the metastore says of its tables, and the plan Hive 4.0.1 made of it.
@@ -103,38 +97,12 @@ func (c *oracleCase) stats(joins []advisor.Join) map[string]advisor.TableStats {
 // eachCase reads the cases kept in the repository, and the shared ones where HS2PROXY_SHARED names their folder.
 func eachCase(t *testing.T, visit func(*oracleCase)) {
 	t.Helper()
-	paths := []string{filepath.Join("..", "testdata", "cases.jsonl.gz")}
-	if dir := os.Getenv("HS2PROXY_SHARED"); dir != "" {
-		paths = append(paths, filepath.Join(dir, "oracle", "cases.jsonl.gz"))
+	cases := jsonltest.Read[oracleCase](t, "../testdata/cases.jsonl.gz")
+	if jsonltest.HasShared() {
+		cases = append(cases, jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz")...)
 	}
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		zr, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewReader(zr); ; {
-			line, err := lines.ReadBytes('\n')
-			if len(line) > 1 {
-				var c oracleCase
-				if err := json.Unmarshal(line, &c); err != nil {
-					t.Fatal(err)
-				}
-				visit(&c)
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+	for i := range cases {
+		visit(&cases[i])
 	}
 }
 

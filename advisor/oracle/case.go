@@ -4,15 +4,10 @@
 package oracle
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl"
 )
 
 // Case is one line of a file of cases.
@@ -92,34 +87,4 @@ type NDV struct {
 }
 
 // Read visits the cases of a file, one JSON object a line, gzipped or not. It stops at the first error, visit's included.
-func Read(r io.Reader, visit func(*Case) error) error { return ReadLines(r, visit) }
-
-// ReadLines is Read for any type of line: for those who look at other parts of the same file.
-func ReadLines[T any](r io.Reader, visit func(*T) error) error {
-	lines := bufio.NewReader(r)
-	if magic, _ := lines.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		zr, err := gzip.NewReader(lines)
-		if err != nil {
-			return err
-		}
-		lines = bufio.NewReader(zr)
-	}
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			v := new(T)
-			if err := json.Unmarshal(line, v); err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
-			}
-			if err := visit(v); err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-	}
-}
+func Read(r io.Reader, visit func(*Case) error) error { return jsonl.Read(r, visit) }

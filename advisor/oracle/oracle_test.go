@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 	"github.com/hs2proxy/hs2proxy/advisor/oracle"
 )
 
@@ -26,38 +27,15 @@ const (
 	smbBelowCases   = "../testdata/smbbelow.jsonl.gz"
 )
 
-func read(t *testing.T, path string) []*oracle.Case {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	var all []*oracle.Case
-	if err := oracle.Read(f, func(c *oracle.Case) error { all = append(all, c); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func shared(t *testing.T) []*oracle.Case {
-	t.Helper()
-	dir := os.Getenv("HS2PROXY_SHARED")
-	if dir == "" {
-		t.Skip("HS2PROXY_SHARED names no folder with oracle/cases.jsonl.gz")
-	}
-	return read(t, filepath.Join(dir, "oracle", "cases.jsonl.gz"))
-}
-
 // TestAgreement holds the simulation to what it reached: every case agrees in strategy, big table, budget and every size.
 func TestAgreement(t *testing.T) {
 	if *updateCases {
-		write(t, choose(shared(t), 520))
+		write(t, choose(jsonltest.Shared[*oracle.Case](t, "oracle/cases.jsonl.gz"), 520))
 	}
 	for _, path := range []string{regressionCases, shapeCases, smbBelowCases} {
-		t.Run(filepath.Base(path), func(t *testing.T) { agrees(t, read(t, path)) })
+		t.Run(filepath.Base(path), func(t *testing.T) { agrees(t, jsonltest.Read[*oracle.Case](t, path)) })
 	}
-	t.Run("shared", func(t *testing.T) { agrees(t, shared(t)) })
+	t.Run("shared", func(t *testing.T) { agrees(t, jsonltest.Shared[*oracle.Case](t, "oracle/cases.jsonl.gz")) })
 }
 
 func agrees(t *testing.T, cases []*oracle.Case) {
@@ -120,7 +98,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		var kinds []string
 		a := oracle.Agreement{Differs: func(kind, _ string) { kinds = append(kinds, kind) }}
-		for _, c := range read(t, regressionCases)[:20] {
+		for _, c := range jsonltest.Read[*oracle.Case](t, regressionCases)[:20] {
 			if len(c.Truth) == 1 && len(c.Truth[0].Inputs) > 0 && c.Truth[0].Inputs[0].Complete() {
 				change.change(c)
 				a.Add(c)

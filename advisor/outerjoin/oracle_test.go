@@ -1,45 +1,24 @@
 package outerjoin
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
 	"github.com/hs2proxy/hs2proxy/advisor/queryast"
 )
+
+type oracleCase struct {
+	ID, SQL, Error  string
+	ExplainExtended string `json:"explain_extended"`
+}
 
 // TestOracle: over the recorded plans of a real planner no finding says anything but the plan. HS2PROXY_SHARED names the
 // folder with oracle/cases.jsonl.gz.
 func TestOracle(t *testing.T) {
-	dir := os.Getenv("HS2PROXY_SHARED")
-	if dir == "" {
-		t.Skip("HS2PROXY_SHARED does not name the folder with oracle/cases.jsonl.gz")
-	}
-	f, err := os.Open(filepath.Join(dir, "oracle/cases.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // only read
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(zr)
-	lines.Buffer(nil, 64<<20)
 	cases, outer, predicates, found := 0, 0, map[string]int{}, map[string]int{}
-	for lines.Scan() {
-		var c struct {
-			ID, SQL, Error  string
-			ExplainExtended string `json:"explain_extended"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz") {
 		if c.Error != "" {
 			continue
 		}
@@ -63,9 +42,6 @@ func TestOracle(t *testing.T) {
 			found[string(f.Kind)]++
 			t.Logf("%s: %s\n%s: %s\n%s\n", c.ID, c.SQL, f.Kind, f.Summary, f.Advice)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	t.Logf("%d cases, %d with outer joins; predicates %v; findings %v", cases, outer, predicates, found)
 	if cases < 1000 || outer < 100 || found[string(BecomesInner)] < 20 {

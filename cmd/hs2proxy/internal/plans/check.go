@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
+	"github.com/hs2proxy/hs2proxy/advisor/jsonl"
 )
 
 // plan is one object of the file. A field that is not there is only missing in messages.
@@ -35,27 +32,16 @@ func (c counts) String() string {
 // check reads the plans of r and writes a line for each difference to w.
 func check(r io.Reader, w io.Writer) (counts, error) {
 	var c counts
-	buffered := bufio.NewReader(r)
-	if magic, err := buffered.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		zr, err := gzip.NewReader(buffered)
-		if err != nil {
-			return c, fmt.Errorf("gzip: %w", err)
-		}
-		buffered = bufio.NewReader(zr)
-	}
-	dec := json.NewDecoder(buffered)
-	for n := 1; ; n++ {
-		var p plan
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return c, nil
-		} else if err != nil {
-			return c, fmt.Errorf("plan %d: %w", n, err)
-		}
-		if msg := c.add(p); msg != "" {
+	n := 0
+	err := jsonl.Read(r, func(p *plan) error {
+		n++
+		if msg := c.add(*p); msg != "" {
 			c.differences++
 			fmt.Fprintf(w, "%d %s (%s) %s: %s\n", n, p.File, p.Form, clip(p.Query), msg)
 		}
-	}
+		return nil
+	})
+	return c, err
 }
 
 // add reads one plan and says how its joins differ from its text, if they do.
