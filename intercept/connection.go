@@ -100,6 +100,8 @@ func (c *Connection) Call(call thrift.Call) any {
 		return c.operation(req.OperationHandle)
 	case *hiveserver.TCloseOperationReq:
 		return c.operation(req.OperationHandle)
+	case *thrift.LogFetch:
+		return c.logged(req.Operation)
 	case *hiveserver.TCloseSessionReq:
 		if s := c.session(req.SessionHandle); s != nil {
 			return s
@@ -118,6 +120,10 @@ func (c *Connection) Reply(token any, r thrift.Reply) {
 	case *session:
 		if resp, ok := r.Result.(*hiveserver.TCloseSessionResp); ok && succeeded(resp.Status) {
 			c.tracker.closeSession(about, StateClosed)
+		}
+	case *late:
+		if counters, ok := r.Result.(thrift.OperatorCounters); ok {
+			c.counted(about, counters)
 		}
 	case *statement:
 		c.replyAbout(about, r)

@@ -11,6 +11,9 @@ const (
 	SessionClosed
 	// StatementVoid takes StatementStarted back: HiveServer2 asked for a login and never ran the statement.
 	StatementVoid
+	// StatementCounted brings what the client has fetched of the statement's counters, with its log: while it runs, or after its
+	// end. Of Statement only ID, SessionID and OperatorCounters are set.
+	StatementCounted
 )
 
 // Event is one observation. Session is always set; Statement for the statement kinds. Both are snapshots that never change, and

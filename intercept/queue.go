@@ -35,7 +35,7 @@ func textBytes(e Event) int64 {
 	if e.Statement == nil {
 		return 0
 	}
-	return int64(len(e.Statement.SQL) + len(e.Statement.ErrorMessage))
+	return int64(len(e.Statement.SQL) + len(e.Statement.ErrorMessage) + len(e.Statement.OperatorCounters))
 }
 
 // Offer implements Sink.

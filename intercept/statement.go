@@ -54,4 +54,7 @@ type Statement struct {
 	ErrorMessage string
 	// ModifiedRows is numModifiedRows of GetOperationStatus; nil when never sent.
 	ModifiedRows *int64
+	// OperatorCounters are lines of the operation's log, "RECORDS_OUT_OPERATOR_TS_0: 25": rows that operators put out. Only
+	// StatementCounted brings them.
+	OperatorCounters string `json:",omitempty"`
 }

@@ -199,6 +199,9 @@ func (t *Tracker) end(st *statement, state State) {
 	st.State, st.EndedAt = state, t.cfg.Now()
 	s := st.session
 	if state == StateFinished {
+		if st.OperationID != "" {
+			t.late.add(st)
+		}
 		s.apply(st.Info)
 	}
 	t.emit(StatementEnded, s, st)

@@ -42,6 +42,7 @@ type Tracker struct {
 	// used orders sessions by last use, started orders running statements by start; the front is given up first.
 	used    *list.List
 	started *list.List
+	late    lates
 	text    int64 // bytes of running statements' texts
 	stats   TrackerStats
 }

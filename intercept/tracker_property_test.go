@@ -112,6 +112,8 @@ func checkEvents(rt *rapid.T, events []Event) {
 			delete(running, e.Statement.ID)
 		case StatementVoid:
 			rt.Fatalf("event %d: %s taken back, and no call was rejected", i, e.Statement.ID)
+		case StatementCounted:
+			rt.Fatalf("event %d: %s counted, and no log was read", i, e.Statement.ID)
 		case SessionClosed:
 			delete(open, h)
 			for id, s := range running {

@@ -46,6 +46,7 @@ func seeds() [][]byte {
 		unscript(opening(frames(openSession(1), getInfo(2))), fromServer(sasl(saslComplete, ""), frames(opened(1)), frames(gotInfo(2)))),
 		unscript(fromClient(openSession(1), fetch(3)), fromServer(opened(1), fetched(3, 20, 5))),
 		unscript(opening(), complete, fromClient(frames(fetch(3))), fromServer(frames(split(fetched(3, 100, 20), 900)...)), fromClient(frames(closeImpala(4))), fromServer(frames(exception("CloseImpalaOperation", 4)))),
+		unscript(opening(), complete, fromClient(frames(fetchOf(3, 1))), fromServer(frames(split(lines(3, summary...), 90)...))),
 		unscript(opening(), complete, fromClient([]byte{0x7f, 0xff, 0xff, 0xff})),
 		unscript(fromClient(sasl(saslStart, "GSSAPI"), sasl(saslOK, "t")), complete, fromClient(frames([]byte("\x05\x04wrapped")))),
 		unscript(fromClient(sasl(saslStart, "DIGEST-MD5"), sasl(saslOK, `qop="auth-conf"`)), complete, fromClient(frames(openSession(1)))),

@@ -61,7 +61,7 @@ func (s *Stream) beginHTTPMessage() {
 	case !s.expected():
 		s.closeContent()
 		s.conn.turnBlind(BlindOutOfSync)
-	case s.copied():
+	case s.copiedHTTP():
 		s.copy.start()
 		s.place = inBody
 		s.walk.start(s.limit)
@@ -71,10 +71,9 @@ func (s *Stream) beginHTTPMessage() {
 	}
 }
 
-// copied reports whether the message whose header is in s.head is copied: watched ones, and the replies to catalogue calls for
-// the handles in them.
-func (s *Stream) copied() bool {
-	return s.head.typ != typeOneway && (s.head.method.watched() || s.side == HiveServer2 && s.head.method.catalogue())
+// copiedHTTP is copied on HTTP, where replies to catalogue calls are copied too, for the handles in them.
+func (s *Stream) copiedHTTP() bool {
+	return s.copied() || s.head.typ != typeOneway && s.side == HiveServer2 && s.head.method.catalogue()
 }
 
 // decodeHTTP decodes a whole message's body and hands it on.
@@ -137,6 +136,8 @@ func (s *Stream) beginCoded() {
 		switch m := s.conn.http.answered.method; {
 		case m.catalogue():
 			h.limit = min(h.limit, smallCall)
+		case s.conn.http.answered.log:
+			h.limit = min(h.limit, logCopy)
 		case !m.watched():
 			h.limit, h.headOnly = codedHead, true
 		}
@@ -167,7 +168,7 @@ func (s *Stream) endCoded() {
 		s.codedUnread(errors.Join(err, headErr))
 	case !s.expected():
 		s.conn.turnBlind(BlindOutOfSync)
-	case !s.copied():
+	case !s.copiedHTTP():
 		s.deliver(nil, false)
 	default:
 		s.walk.start(s.limit)

@@ -155,7 +155,7 @@ func (s *Stream) deliverHTTP(content any, truncated bool) {
 		c.observer.Reply(token, withoutMessage(h.method, h.seq, e.early))
 	default:
 		x := e.asked.last()
-		x.waiting, x.called = waiting{h.method, h.seq, h.nameHash, token}, true
+		x.waiting, x.called = h.waits(content, token), true
 	}
 }
 

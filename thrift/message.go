@@ -7,8 +7,7 @@ func (s *Stream) beginBody(p []byte, left int64) (n int) {
 		s.conn.turnBlind(BlindOutOfSync)
 		return 0
 	}
-	watched := s.head.method.watched() && s.head.typ != typeOneway
-	if watched {
+	if s.copied() {
 		if s.decodeInPlace(p, left) {
 			return len(p)
 		}
@@ -28,6 +27,11 @@ func (s *Stream) beginBody(p []byte, left int64) (n int) {
 	return 0
 }
 
+// copied reports whether the message whose header is in s.head is copied: watched ones, and fetches from logs.
+func (s *Stream) copied() bool {
+	return s.head.typ != typeOneway && (s.head.method.watched() || s.fetchesLog())
+}
+
 // expected reports whether the message fits its direction and, for a reply, the oldest waiting call. Names and sequence ids
 // must agree: HiveServer2 (Java's TBaseProcessor) repeats both.
 func (s *Stream) expected() bool {
@@ -37,10 +41,7 @@ func (s *Stream) expected() bool {
 	if s.head.typ != typeReply && s.head.typ != typeException {
 		return false
 	}
-	w := s.conn.calls.peek()
-	if s.phase == phaseHTTP {
-		w = &s.conn.http.answered.waiting
-	}
+	w := s.answered()
 	return w != nil && w.method == s.head.method && w.nameHash == s.head.nameHash && w.seq == s.head.seq
 }
 
@@ -49,13 +50,17 @@ const smallCall = 64 << 10
 
 func (s *Stream) copyLimit() int {
 	limit := s.conn.limits.CopyBytes
-	if s.side == Client && s.head.method != ExecuteStatement {
-		limit = min(limit, smallCall)
+	switch {
+	case s.side == Client && s.head.method != ExecuteStatement:
+		return min(limit, smallCall)
+	case s.head.method == FetchResults:
+		return min(limit, logCopy)
+	default:
+		return limit
 	}
-	return limit
 }
 
-// endBody decodes the copy of a watched message and hands it on.
+// endBody decodes the copy of a message and hands it on.
 func (s *Stream) endBody() {
 	if !s.copy.active() {
 		return
@@ -76,12 +81,16 @@ func (s *Stream) decodeInPlace(body []byte, left int64) bool {
 		return false
 	}
 	var content any
-	if s.side == Client {
+	known := false
+	switch {
+	case s.side == Client && s.head.method == FetchResults:
+		content, known = logFetch(body)
+	case s.side == Client:
 		content = plainCall(s.head.method, body)
-	} else {
+	default:
 		content = plainReply(s.head.method, body)
 	}
-	if content == nil {
+	if content == nil && !known {
 		return false
 	}
 	s.deliver(content, false)
@@ -91,6 +100,11 @@ func (s *Stream) decodeInPlace(body []byte, left int64) bool {
 
 func (s *Stream) decode(body []byte, truncated bool) (any, error) {
 	switch {
+	case s.head.method == FetchResults && s.side == Client:
+		content, _ := logFetch(body)
+		return content, nil
+	case s.head.method == FetchResults:
+		return operatorCounters(body), nil
 	case s.side == Client:
 		return decodeCall(s.head.method, body, truncated)
 	case s.head.typ == typeException:
@@ -117,7 +131,7 @@ func (s *Stream) deliver(content any, truncated bool) {
 			Request: content, Truncated: truncated,
 		})
 		if h.typ != typeOneway {
-			c.calls.push(waiting{h.method, h.seq, h.nameHash, token}, c.limits.PendingCalls)
+			c.calls.push(h.waits(content, token), c.limits.PendingCalls)
 		}
 		return
 	}

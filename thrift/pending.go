@@ -5,7 +5,15 @@ type waiting struct {
 	method   Method
 	seq      int32
 	nameHash uint64
-	token    any
+	// log: it asks for lines of a log, and the observer wants to know of counters in them.
+	log   bool
+	token any
+}
+
+// waits is the call whose header h is.
+func (h *header) waits(content, token any) waiting {
+	_, log := content.(*LogFetch)
+	return waiting{h.method, h.seq, h.nameHash, log && token != nil, token}
 }
 
 // pending holds what waits for its answer on a connection, in order: HiveServer2 answers strictly in order. It is a ring that
