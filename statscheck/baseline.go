@@ -61,7 +61,12 @@ func keptUp(b *Baseline, w Writes, read advisor.TableStats) (bool, string) {
 	moved := *read.Rows - *b.Rows
 	tolerance := max(1, int64(float64(w.Rows)*rowTolerance))
 	switch {
+	case w.Foreign && !followed(b, read):
+		return false, "another writer changed the files, and the rows were not counted again"
 	case w.Rows == 0 && w.Counted == 0 && w.Uncounted == 0:
+		if followed(b, read) {
+			return true, fmt.Sprintf("nothing seen was written, and numRows went from %d to %d with the files", *b.Rows, *read.Rows)
+		}
 		return false, "nothing was written" // the baseline stands, with its own age
 	case contradicts(b, read):
 		return false, contradiction(b, read)

@@ -14,8 +14,8 @@ const (
 	kindManaged = "MANAGED_TABLE"
 )
 
-// Check returns the rules that hold for a table or partition, by rule number. R1 excludes R2: a corrupt count is not a missing
-// one. Views hold no data and temporary tables belong to one session, so no rule holds for them, nor for tables opted out.
+// Check returns the rules that hold for a table or partition, by rule number; R7 names partitions of the table. R1 excludes R2: a
+// corrupt count is not a missing one, and both exclude R5 and R9. Views hold no data and temporary tables belong to one session, so no rule holds for them, nor for tables opted out.
 //
 // What was never read is not taken for missing: without a reading of the statistics, R1 to R3 rest on the plans alone.
 func Check(s Subject, t Thresholds) []Staleness {
@@ -32,14 +32,23 @@ func Check(s Subject, t Thresholds) []Staleness {
 	} else if r, ok := checkR2(s); ok {
 		out = append(out, r)
 	}
-	for _, rule := range []func(Subject, Thresholds) (Staleness, bool){checkR3, checkR4, checkR6} {
+	rules := []func(Subject, Thresholds) (Staleness, bool){checkR3, checkR4, checkR6, checkR8}
+	if len(out) == 0 { // without a row count there is nothing to drift from or to grow old
+		rules = append(rules, checkR5, checkR9)
+	}
+	for _, rule := range rules {
 		if r, ok := rule(s, limits); ok {
 			out = append(out, r)
 		}
 	}
 	for i := range out {
-		out[i].Table, out[i].Partition = s.Stats.Table, s.Stats.Partition
+		out[i].Partition = s.Stats.Partition
 	}
+	out = append(out, checkR7(s)...)
+	for i := range out {
+		out[i].Table = s.Stats.Table
+	}
+	slices.SortStableFunc(out, func(a, b Staleness) int { return strings.Compare(string(a.Rule), string(b.Rule)) })
 	return out
 }
 

@@ -11,12 +11,16 @@ type Rule string
 
 // The rules of this release; docs/staleness.md says what each means.
 const (
-	R1Corrupt    Rule = "R1"
-	R2NoBasic    Rule = "R2"
-	R3Columns    Rule = "R3"
-	R4Rows       Rule = "R4"
-	R6Uncounted  Rule = "R6"
-	RuleNoTables Rule = ""
+	R1Corrupt      Rule = "R1"
+	R2NoBasic      Rule = "R2"
+	R3Columns      Rule = "R3"
+	R4Rows         Rule = "R4"
+	R5Drift        Rule = "R5"
+	R6Uncounted    Rule = "R6"
+	R7Partitions   Rule = "R7"
+	R8Contradicted Rule = "R8"
+	R9Age          Rule = "R9"
+	RuleNoTables   Rule = ""
 )
 
 // Level is how bad a staleness is.
@@ -52,6 +56,8 @@ type Writes struct {
 	Partitions int64 `json:"partitions,omitempty"`
 	// ColumnsChanged: an ADD, REPLACE or CHANGE COLUMN was seen.
 	ColumnsChanged bool `json:"columns_changed,omitempty"`
+	// Foreign: another writer changed the files since the baseline, and numRows did not follow.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // Usage is how queries use a table: the columns that joins, filters and groupings read.
@@ -61,6 +67,10 @@ type Usage struct {
 	// PlanBasic and PlanColumn are the worst "Basic stats"/"Column stats" the plans printed for its scans; empty when none was seen.
 	PlanBasic  string `json:"plan_basic,omitempty"`
 	PlanColumn string `json:"plan_column,omitempty"`
+	// PlanRows is how many rows the last plan that scanned the whole table took it for; nil when none did.
+	PlanRows *int64 `json:"plan_rows,omitempty"`
+	// Joins is how many runs of queries joined the table in seven days.
+	Joins int64 `json:"joins_7d,omitempty"`
 }
 
 // Subject is everything a rule looks at.
@@ -70,6 +80,15 @@ type Subject struct {
 	Writes   Writes
 	Usage    Usage
 	Now      time.Time
+	// Files is what the file system holds; nil when it was not listed.
+	Files *Files
+	// AnalyzedAt is when the last ANALYZE that was seen ended: ours, or a client's that counts rows. Zero: none was.
+	AnalyzedAt time.Time
+	// Contradictions are those of the last days, in any order.
+	Contradictions []Contradiction
+	// Reads are what the queries' last plans read, for a partitioned table; StalePartitions those of its partitions that CountsForR7.
+	Reads           []PlanRead
+	StalePartitions []string
 }
 
 // Staleness is one rule that holds for one table or partition.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 // Thresholds say when the rules hold. DefaultThresholds are a deliberate middle between Oracle and Postgres (10 %),
@@ -19,6 +20,14 @@ type Thresholds struct {
 	// TinyFileBytes is the mean file size in bytes up to which a table that Hive flags as accurate may have zero rows:
 	// ORC and Parquet files without a row still hold a footer.
 	TinyFileBytes int64 `koanf:"tiny_file_bytes"`
+	// Drift is the share by which files must change, nothing seen, before R5 holds (0.2 is 20 %).
+	Drift float64 `koanf:"drift"`
+	// Contradicted and ContradictedStale are R8's factors between estimated and actual rows, rising.
+	Contradicted      float64 `koanf:"contradicted"`
+	ContradictedStale float64 `koanf:"contradicted_stale"`
+	// AgeJoined is R9's age for a table joined within seven days, AgeOther for any other. 0: no age is too much.
+	AgeJoined time.Duration `koanf:"age_joined"`
+	AgeOther  time.Duration `koanf:"age_other"`
 	// Tables override the above for tables by name. The first pattern that matches wins.
 	Tables []TableThresholds `koanf:"tables"`
 }
@@ -33,11 +42,19 @@ type TableThresholds struct {
 	Watch   *float64 `koanf:"watch"`
 	Stale   *float64 `koanf:"stale"`
 	High    *float64 `koanf:"high"`
+	Drift   *float64 `koanf:"drift"`
+	// AgeJoined and AgeOther are those of Thresholds.
+	AgeJoined *time.Duration `koanf:"age_joined"`
+	AgeOther  *time.Duration `koanf:"age_other"`
 }
 
 // DefaultThresholds are those in force where the configuration names none.
 func DefaultThresholds() Thresholds {
-	return Thresholds{MinRows: 1000, Watch: 0.1, Stale: 0.2, High: 0.5, TinyFileBytes: 4096}
+	const day = 24 * time.Hour
+	return Thresholds{
+		MinRows: 1000, Watch: 0.1, Stale: 0.2, High: 0.5, TinyFileBytes: 4096, Drift: 0.2, Contradicted: 10, ContradictedStale: 100,
+		AgeJoined: 7 * day, AgeOther: 30 * day,
+	}
 }
 
 // Validate reports every field that is wrong, with its value and what would be right. Field names are relative to Thresholds.
@@ -45,6 +62,12 @@ func (t Thresholds) Validate() error {
 	errs := validateRatios("", t)
 	if t.TinyFileBytes < 0 {
 		errs = append(errs, fmt.Errorf("tiny_file_bytes: %d is negative; give a size in bytes, 0 or more", t.TinyFileBytes))
+	}
+	if !(t.Contradicted > 1) {
+		errs = append(errs, fmt.Errorf("contradicted: %v is not above 1; give a factor such as 10", t.Contradicted))
+	}
+	if !(t.ContradictedStale >= t.Contradicted) {
+		errs = append(errs, fmt.Errorf("contradicted_stale: %v is below contradicted (%v); give the same or more", t.ContradictedStale, t.Contradicted))
 	}
 	for i, o := range t.Tables {
 		field := fmt.Sprintf("tables[%d].", i)
@@ -70,6 +93,14 @@ func validateRatios(prefix string, t Thresholds) []error {
 	}
 	if !(t.High >= t.Stale) {
 		errs = append(errs, fmt.Errorf("%shigh: %v is below stale (%v); give the same or more", prefix, t.High, t.Stale))
+	}
+	if !(t.Drift > 0) {
+		errs = append(errs, fmt.Errorf("%sdrift: %v is not above 0; give a share such as 0.2 for 20 %%", prefix, t.Drift))
+	}
+	for name, age := range map[string]time.Duration{"age_joined": t.AgeJoined, "age_other": t.AgeOther} {
+		if age < 0 {
+			errs = append(errs, fmt.Errorf("%s%s: %s is negative; give an age such as 168h, or 0 for none", prefix, name, age))
+		}
 	}
 	return errs
 }
@@ -116,6 +147,15 @@ func (t Thresholds) override(o TableThresholds) Thresholds {
 	}
 	if o.High != nil {
 		t.High = *o.High
+	}
+	if o.Drift != nil {
+		t.Drift = *o.Drift
+	}
+	if o.AgeJoined != nil {
+		t.AgeJoined = *o.AgeJoined
+	}
+	if o.AgeOther != nil {
+		t.AgeOther = *o.AgeOther
 	}
 	return t
 }
