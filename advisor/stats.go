@@ -22,7 +22,9 @@ type TableStats struct {
 	// Temporary: a session's own table (its files lie in "_tmp_space.db"); no other session sees it or can analyze it.
 	Temporary bool `json:"temporary,omitempty"`
 	// StorageHandler is the handler's class for non-native tables (Iceberg, HBase, …); empty for native ones.
-	StorageHandler   string       `json:"storage_handler,omitempty"`
+	StorageHandler string `json:"storage_handler,omitempty"`
+	// RowsInFooters: the files are ORC or Parquet, whose footers hold their rows; ANALYZE … NOSCAN adds them up.
+	RowsInFooters    bool         `json:"rows_in_footers,omitempty"`
 	BucketColumns    []string     `json:"bucket_columns,omitempty"`
 	SortColumns      []string     `json:"sort_columns,omitempty"`
 	Buckets          int          `json:"buckets"`

@@ -8,27 +8,31 @@ import (
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
-// MaxPartitions bounds the partitions one refresh names: each costs its own statements.
-const MaxPartitions = 50
+const (
+	// MaxPartitions is how many partitions a schedule puts into one refresh, and how many are analysed between two looks at the locks.
+	MaxPartitions = 50
+	// MaxNamedPartitions bounds the partitions one refresh may name: each costs its own statements.
+	MaxNamedPartitions = 1000
+)
 
 // AnalyzeStatements are the statements of a refresh, in order: ANALYZE … COMPUTE STATISTICS, and with columns then
-// … FOR COLUMNS; for each partition named, or for the whole table. Without a PARTITION clause Hive takes every partition of a
+// … FOR COLUMNS, or ANALYZE … COMPUTE STATISTICS NOSCAN alone; for each partition named, or for the whole table. Without a PARTITION clause Hive takes every partition of a
 // partitioned table, in both forms (a clause must name every partition column: Hive answers 10006 otherwise).
 //
 // Every identifier is quoted, every partition value is a string literal.
-func AnalyzeStatements(table hiveql.TableName, partitions, columns []string) ([]string, error) {
+func AnalyzeStatements(table hiveql.TableName, mode Mode, partitions, columns []string) ([]string, error) {
 	if table.Database == "" {
 		return nil, fmt.Errorf("analyze %s: the database is missing", table)
 	}
-	if len(partitions) > MaxPartitions {
-		return nil, fmt.Errorf("analyze %s: %d partitions, at most %d in one refresh", table, len(partitions), MaxPartitions)
+	if len(partitions) > MaxNamedPartitions {
+		return nil, fmt.Errorf("analyze %s: %d partitions, at most %d in one refresh", table, len(partitions), MaxNamedPartitions)
 	}
 	quoted, err := table.Quoted()
 	if err != nil {
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
 	var forColumns string
-	if len(columns) > 0 {
+	if len(columns) > 0 && mode == ModeColumns {
 		list, err := quoteAll(columns)
 		if err != nil {
 			return nil, fmt.Errorf("analyze %s: %w", table, err)
@@ -48,6 +52,10 @@ func AnalyzeStatements(table hiveql.TableName, partitions, columns []string) ([]
 	}
 	var out []string
 	for _, target := range targets {
+		if mode == ModeNoScan {
+			out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS NOSCAN")
+			continue
+		}
 		out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS")
 		if forColumns != "" {
 			out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS"+forColumns)

@@ -29,7 +29,7 @@ func TestAnalyzeStatements(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := AnalyzeStatements(table, c.partitions, c.columns)
+			got, err := AnalyzeStatements(table, ModeColumns, c.partitions, c.columns)
 			if err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("%v\ngot  %s\nwant %s", err, strings.Join(got, "\n     "), strings.Join(c.want, "\n     "))
 			}
@@ -44,10 +44,10 @@ func TestAnalyzeStatements(t *testing.T) {
 		"column not quotable": {table, nil, []string{"id", "${x}"}},
 		"no partition":        {table, []string{"2024"}, nil},
 		"partition column":    {table, []string{"=1"}, nil},
-		"too many partitions": {table, slices.Repeat([]string{"ds=1"}, MaxPartitions+1), nil},
+		"too many partitions": {table, slices.Repeat([]string{"ds=1"}, MaxNamedPartitions+1), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := AnalyzeStatements(c.table, c.partitions, c.columns); err == nil {
+			if got, err := AnalyzeStatements(c.table, ModeColumns, c.partitions, c.columns); err == nil {
 				t.Errorf("got %q", got)
 			}
 		})

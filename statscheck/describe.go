@@ -156,8 +156,15 @@ func (p *describer) parameter(key, value string) error {
 	return nil
 }
 
+// formatsWithFooters are the input formats whose files tell their rows (BasicStatsNoJobTask reads StatsProvidingRecordReader).
+var formatsWithFooters = []string{
+	"org.apache.hadoop.hive.ql.io.orc.OrcInputFormat", "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+}
+
 func (p *describer) storage(c [3]string) error {
 	switch c[0] {
+	case "InputFormat:":
+		p.stats.RowsInFooters = slices.Contains(formatsWithFooters, c[1])
 	case "Num Buckets:":
 		n, err := strconv.Atoi(c[1])
 		if err != nil {

@@ -66,7 +66,7 @@ func (h *fakeHive) statements() []string {
 	return slices.Clone(h.asked)
 }
 
-func (h *fakeHive) OpenSession(context.Context, string) (Session, error) {
+func (h *fakeHive) OpenSession(context.Context, Refresh) (Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.openErr != nil {

@@ -27,7 +27,7 @@ type realSessions struct {
 	conf   map[string]string
 }
 
-func (s realSessions) OpenSession(ctx context.Context, _ string) (Session, error) {
+func (s realSessions) OpenSession(ctx context.Context, _ Refresh) (Session, error) {
 	return client.Open(ctx, s.config, s.conf)
 }
 
@@ -43,13 +43,13 @@ func realHive(t *testing.T) realSessions {
 // shared hands out one session that is already open: its Tez is, too.
 type shared struct{ Session }
 
-func (s shared) OpenSession(context.Context, string) (Session, error) { return s, nil }
-func (shared) Close() error                                           { return nil }
+func (s shared) OpenSession(context.Context, Refresh) (Session, error) { return s, nil }
+func (shared) Close() error                                            { return nil }
 
 // realSession is one session for a whole test, and a function that runs statements in it.
 func realSession(t *testing.T, hive realSessions) (Session, func(sql ...string)) {
 	t.Helper()
-	session, err := hive.OpenSession(t.Context(), "")
+	session, err := hive.OpenSession(t.Context(), Refresh{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,10 @@ type Candidate struct {
 	// Table is "database.table".
 	Table     string
 	Staleness []Staleness
-	// Joins is the number of joins that read the table in the last 7 days.
-	Joins int64
+	// Factors are what its refresh is worth. Severity is taken from Staleness.
+	Factors Factors
+	// Policies are those set in the database, in the order of PolicyOf.
+	Policies []TablePolicy
 	// Columns are those that joins, filters and groupings use; joins first.
 	Columns []string
 	// History are the table's refreshes, open ones included; at least as many as Policy.MaxFailures, the youngest ones.
@@ -36,61 +38,120 @@ func Worst(found []Staleness) Level {
 	return worst
 }
 
-// Plan picks what one firing of a schedule refreshes, in order: the worst level first, then the most joins, then the
-// table's name. A table below the schedule's level, cooling down, off after failures, or with an open refresh is left out.
+// Decision is what a firing of a schedule makes of a candidate.
+type Decision struct {
+	Candidate Candidate
+	// Priority is by the candidate's factors.
+	Priority float64
+	// Refresh is what is requested, where Why is empty.
+	Refresh Refresh
+	// Why says what keeps the table from being refreshed.
+	Why string
+}
+
+// Plan picks what one firing of a schedule refreshes, in order: those of Decide that nothing keeps back.
 func Plan(candidates []Candidate, s Schedule, p Policy, now time.Time) []Refresh {
-	var chosen []Candidate
-	for _, c := range candidates {
-		if s.takes(c) {
-			if ok, _ := p.Allows(c.History, now); ok {
-				chosen = append(chosen, c)
-			}
+	var out []Refresh
+	for _, d := range Decide(candidates, s, p, now) {
+		if d.Why == "" {
+			out = append(out, d.Refresh)
 		}
-	}
-	slices.SortStableFunc(chosen, func(a, b Candidate) int {
-		return cmp.Or(
-			cmp.Compare(levels[Worst(b.Staleness)], levels[Worst(a.Staleness)]),
-			cmp.Compare(b.Joins, a.Joins),
-			cmp.Compare(a.Table, b.Table),
-		)
-	})
-	if s.MaxTables > 0 && len(chosen) > s.MaxTables {
-		chosen = chosen[:s.MaxTables]
-	}
-	out := make([]Refresh, len(chosen))
-	for i, c := range chosen {
-		out[i] = request(c, s, now)
 	}
 	return out
 }
 
-func (s Schedule) takes(c Candidate) bool {
-	if s.Upstream != "" && s.Upstream != c.Upstream {
-		return false
+// Decide judges every candidate that the schedule is for, in the order of their priority, then the worst level, then the table's
+// name. A table below the schedule's level, barred by its policy, cooling down, off after failures, with an open refresh, or beyond the
+// schedule's number of tables stays as it is, with the reason.
+func Decide(candidates []Candidate, s Schedule, p Policy, now time.Time) []Decision {
+	var out []Decision
+	for _, c := range candidates {
+		if !s.isFor(c) {
+			continue
+		}
+		c.Factors.Severity = SeverityOf(Worst(c.Staleness))
+		out = append(out, Decision{Candidate: c, Priority: c.Factors.Priority()})
 	}
-	if levels[Worst(c.Staleness)] < levels[s.minLevel()] {
+	slices.SortStableFunc(out, func(a, b Decision) int {
+		return cmp.Or(
+			cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(b.Candidate.Factors.Severity, a.Candidate.Factors.Severity),
+			cmp.Compare(a.Candidate.Table, b.Candidate.Table),
+		)
+	})
+	taken := 0
+	for i := range out {
+		d := &out[i]
+		if d.Refresh, d.Why = s.decide(d.Candidate, p, now); d.Why != "" {
+			continue
+		}
+		if s.MaxTables > 0 && taken == s.MaxTables {
+			d.Why = fmt.Sprintf("the schedule takes at most %d tables a firing, and others come first", s.MaxTables)
+			continue
+		}
+		taken++
+	}
+	return out
+}
+
+func (s Schedule) isFor(c Candidate) bool {
+	if s.Upstream != "" && s.Upstream != c.Upstream {
 		return false
 	}
 	return len(s.Tables) == 0 || slices.ContainsFunc(s.Tables, func(p string) bool { return MatchTable(p, c.Table) })
 }
 
+func (s Schedule) decide(c Candidate, p Policy, now time.Time) (r Refresh, why string) {
+	policy := PolicyOf(c.Table, c.Policies, p.Tables)
+	if why := policy.Bars(s.Name); why != "" {
+		return r, why
+	}
+	if worst := Worst(c.Staleness); levels[worst] < levels[s.minLevel()] {
+		if worst == "" {
+			return r, "nothing is stale"
+		}
+		return r, fmt.Sprintf("its level is %s, and the schedule acts on %s and above", worst, s.minLevel())
+	}
+	if ok, why := p.allows(c.History, policy, now); !ok {
+		return r, why
+	}
+	partitions, whole := stalePartitions(c.Staleness)
+	if len(policy.Partitions) > 0 {
+		partitions, whole = slices.Clone(policy.Partitions), false
+	}
+	if !whole {
+		cooling := p.coolingPartitions(c.History, policy, now)
+		partitions = slices.DeleteFunc(partitions, func(name string) bool { return slices.Contains(cooling, name) })
+		if len(partitions) == 0 {
+			return r, "its stale partitions are cooling down"
+		}
+		partitions = partitions[:min(len(partitions), MaxPartitions)]
+	}
+	return s.request(c, policy, partitions, now), ""
+}
+
 func (s Schedule) minLevel() Level { return cmp.Or(s.MinLevel, LevelStale) }
 
-func request(c Candidate, s Schedule, now time.Time) Refresh {
+func (s Schedule) request(c Candidate, policy TablePolicy, partitions []string, now time.Time) Refresh {
 	r := Refresh{
-		Upstream: c.Upstream, Table: c.Table, Mode: s.Mode, Partitions: partitionsOf(c.Staleness),
+		Upstream: c.Upstream, Table: c.Table, Mode: s.Mode, Partitions: partitions,
 		Reason: reasons(c.Staleness), RequestedBy: "schedule " + s.Name, RequestedAt: now, State: RefreshRequested,
+		Schedule: s.Name, WindowStart: s.windowStart(now), Budget: s.MaxAnalyze,
 	}
 	columns := columnsOf(c)
-	if r.Mode == "" && len(columns) > 0 {
-		r.Mode = ModeColumns
+	if len(policy.Columns) > 0 {
+		columns = policy.Columns
+	}
+	if r.Mode == "" {
+		r.Mode, r.Scope = modeFor(c.Staleness, columns)
+	} else {
+		r.Scope = fmt.Sprintf("%s: the schedule says so", r.Mode)
 	}
 	if r.Mode == ModeColumns {
 		r.Columns = columns
 	}
-	r.Mode = cmp.Or(r.Mode, ModeBasic)
 	if s.Window > 0 {
-		r.NotAfter = now.Add(s.Window)
+		r.NotAfter = r.WindowStart.Add(s.Window)
 	}
 	return r
 }
@@ -112,28 +173,25 @@ func columnsOf(c Candidate) []string {
 	return out
 }
 
-// partitionsOf limits the refresh to partitions when only partitions are stale, and few enough.
-func partitionsOf(found []Staleness) []string {
-	var out []string
-	for _, s := range found {
+// stalePartitions are those that are stale, the worst first; whole when the table itself is stale too, so that only a refresh of all of it
+// mends it.
+func stalePartitions(found []Staleness) (partitions []string, whole bool) {
+	for _, s := range slices.SortedStableFunc(slices.Values(found), byLevel) {
 		if s.Partition == "" {
-			return nil
+			return nil, true
 		}
-		if !slices.Contains(out, s.Partition) {
-			out = append(out, s.Partition)
+		if !slices.Contains(partitions, s.Partition) {
+			partitions = append(partitions, s.Partition)
 		}
 	}
-	if len(out) > MaxPartitions {
-		return nil
-	}
-	return out
+	return partitions, len(partitions) == 0
 }
+
+func byLevel(a, b Staleness) int { return cmp.Compare(levels[b.Level], levels[a.Level]) }
 
 // reasons puts the worst first: "R2 CRITICAL: numRows is absent …; R4 HIGH: …".
 func reasons(found []Staleness) string {
-	sorted := slices.SortedStableFunc(slices.Values(found), func(a, b Staleness) int {
-		return cmp.Compare(levels[b.Level], levels[a.Level])
-	})
+	sorted := slices.SortedStableFunc(slices.Values(found), byLevel)
 	parts := make([]string, len(sorted))
 	for i, s := range sorted {
 		parts[i] = fmt.Sprintf("%s %s: %s", s.Rule, s.Level, s.Reason)

@@ -16,13 +16,15 @@ func stale(levels ...Level) []Staleness {
 	return out
 }
 
+func joined(joins int64) Factors { return Factors{Joins: joins} }
+
 func TestPlan(t *testing.T) {
 	candidates := []Candidate{
-		{Upstream: "one", Table: "db.watched", Staleness: stale(LevelWatch), Joins: 900},
-		{Upstream: "one", Table: "db.b", Staleness: stale(LevelStale), Joins: 5},
-		{Upstream: "one", Table: "db.a", Staleness: stale(LevelStale), Joins: 5},
-		{Upstream: "one", Table: "db.busy", Staleness: stale(LevelStale), Joins: 50},
-		{Upstream: "one", Table: "db.worst", Staleness: stale(LevelWatch, LevelCritical), Joins: 1, Columns: []string{"id"}},
+		{Upstream: "one", Table: "db.watched", Staleness: stale(LevelWatch), Factors: joined(900)},
+		{Upstream: "one", Table: "db.b", Staleness: stale(LevelStale), Factors: joined(5)},
+		{Upstream: "one", Table: "db.a", Staleness: stale(LevelStale), Factors: joined(5)},
+		{Upstream: "one", Table: "db.busy", Staleness: stale(LevelStale), Factors: joined(50)},
+		{Upstream: "one", Table: "db.worst", Staleness: stale(LevelWatch, LevelCritical), Factors: joined(1), Columns: []string{"id"}},
 		{Upstream: "one", Table: "db.cooling", Staleness: stale(LevelCritical), History: []Refresh{ended(RefreshDone, time.Hour)}},
 		{Upstream: "one", Table: "db.open", Staleness: stale(LevelCritical), History: []Refresh{{State: RefreshRequested}}},
 		{Upstream: "one", Table: "db.fine"},
@@ -32,12 +34,12 @@ func TestPlan(t *testing.T) {
 		schedule Schedule
 		want     []string
 	}{
-		"all":          {Schedule{}, []string{"db.worst", "other.t", "db.busy", "db.a", "db.b"}},
-		"a few":        {Schedule{MaxTables: 2}, []string{"db.worst", "other.t"}},
+		"all":          {Schedule{}, []string{"db.busy", "db.a", "db.b", "db.worst", "other.t"}},
+		"a few":        {Schedule{MaxTables: 2}, []string{"db.busy", "db.a"}},
 		"one upstream": {Schedule{Upstream: "two"}, []string{"other.t"}},
-		"patterns":     {Schedule{Tables: []string{"other.*", "db.?"}}, []string{"other.t", "db.a", "db.b"}},
+		"patterns":     {Schedule{Tables: []string{"other.*", "db.?"}}, []string{"db.a", "db.b", "other.t"}},
 		"no match":     {Schedule{Tables: []string{"none.*"}}, nil},
-		"watched too":  {Schedule{MinLevel: LevelWatch, MaxTables: 9}, []string{"db.worst", "other.t", "db.busy", "db.a", "db.b", "db.watched"}},
+		"watched too":  {Schedule{MinLevel: LevelWatch, MaxTables: 9}, []string{"db.watched", "db.busy", "db.a", "db.b", "db.worst", "other.t"}},
 		"only worst":   {Schedule{MinLevel: LevelCritical}, []string{"db.worst"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,13 +99,13 @@ func TestPlannedRefresh(t *testing.T) {
 	}
 }
 
-// No worse table comes after a better one, no table below the level comes at all, and nothing comes twice.
+// Nothing worth more comes after what is worth less, no table below the level comes at all, and nothing comes twice.
 func TestPlanOrder(t *testing.T) {
 	all := []Level{LevelSuspect, LevelWatch, LevelStale, LevelHigh, LevelCritical}
 	rapid.Check(t, func(t *rapid.T) {
 		var list []Candidate
 		for i, l := range rapid.SliceOfN(rapid.SampledFrom(all), 0, 20).Draw(t, "levels") {
-			list = append(list, Candidate{Table: "db." + string(rune('a'+i)), Staleness: stale(l), Joins: rapid.Int64Range(0, 3).Draw(t, "joins")})
+			list = append(list, Candidate{Table: "db." + string(rune('a'+i)), Staleness: stale(l), Factors: joined(rapid.Int64Range(0, 3).Draw(t, "joins"))})
 		}
 		s := Schedule{MinLevel: rapid.SampledFrom(append(all, "")).Draw(t, "min"), MaxTables: rapid.IntRange(0, 5).Draw(t, "max")}
 		byName := map[string]Candidate{}
@@ -125,7 +127,10 @@ func TestPlanOrder(t *testing.T) {
 			}
 			if i > 0 {
 				before := list[slices.IndexFunc(list, func(c Candidate) bool { return c.Table == got[i-1].Table })]
-				if levels[Worst(before.Staleness)] < levels[Worst(c.Staleness)] {
+				worth := func(c Candidate) float64 {
+					return float64(levels[Worst(c.Staleness)]) * float64(c.Factors.Joins)
+				}
+				if worth(before) < worth(c) || worth(before) == worth(c) && levels[Worst(before.Staleness)] < levels[Worst(c.Staleness)] {
 					t.Fatalf("%s comes after %s", r.Table, before.Table)
 				}
 			}

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/hs2proxy/hs2proxy/advisor"
 )
 
 // Policy bounds what schedules may do. What a person asks for is not held back by it.
 type Policy struct {
 	// Cooldown is the least time between the end of a table's last refresh and the next one.
 	Cooldown time.Duration `koanf:"cooldown"`
-	// MaxFailures in a row take a table off the schedules, until a refresh that a person asked for succeeds.
+	// MaxFailures in a row take a table off the schedules, until a refresh that a person asked for succeeds or somebody switches the
+	// table on again. Before that each failure in a row doubles the cooldown.
 	MaxFailures int `koanf:"max_failures"`
+	// Tables lay down more for tables by name. What is set in the database goes before them; then the first pattern that matches wins.
+	Tables []TablePolicy `koanf:"tables"`
 }
 
 // DefaultPolicy is a cooldown of 12 hours and off after 3 failures in a row.
@@ -29,32 +30,85 @@ func (p Policy) Validate() error {
 	if p.MaxFailures < 1 {
 		errs = append(errs, fmt.Errorf("max_failures: %d is below 1; give a number of failures such as 3", p.MaxFailures))
 	}
+	for i, t := range p.Tables {
+		for _, err := range t.validate() {
+			errs = append(errs, fmt.Errorf("tables[%d].%w", i, err))
+		}
+	}
 	return errors.Join(errs...)
 }
 
-// Allows reports whether a schedule may refresh a table now, given its earlier refreshes in any order, and if not, why.
+// Allows reports whether a schedule may refresh a table now, given its earlier refreshes in any order, and if not, why. A refresh of
+// some partitions cools down those partitions, not the table: see coolingPartitions.
 func (p Policy) Allows(history []Refresh, now time.Time) (ok bool, why string) {
+	return p.allows(history, TablePolicy{}, now)
+}
+
+func (p Policy) allows(history []Refresh, t TablePolicy, now time.Time) (ok bool, why string) {
 	var ended []Refresh
 	for _, r := range history {
 		switch r.State {
 		case RefreshRequested, RefreshRunning:
 			return false, fmt.Sprintf("refresh %d is %s", r.ID, r.State)
 		case RefreshDone, RefreshFailed:
-			if !r.StartedAt.IsZero() { // one that never started says nothing about the table
+			// One that never started says nothing about the table.
+			if !r.StartedAt.IsZero() && (r.State == RefreshDone || r.EndedAt.After(t.FailuresSince)) {
 				ended = append(ended, r)
 			}
+		case RefreshCanceled:
 		}
 	}
 	slices.SortFunc(ended, func(a, b Refresh) int { return b.EndedAt.Compare(a.EndedAt) })
-	if n := failuresInARow(ended); n >= p.MaxFailures {
-		return false, fmt.Sprintf("off after %d failures in a row, the last one: %s", n, ended[0].Error)
+	failures := failuresInARow(ended)
+	if failures >= p.MaxFailures {
+		return false, fmt.Sprintf("off after %d failures in a row, the last one: %s", failures, ended[0].Error)
 	}
-	if len(ended) > 0 {
-		if next := ended[0].EndedAt.Add(p.Cooldown); now.Before(next) {
+	if failures > 0 {
+		if next := ended[0].EndedAt.Add(p.backOff(failures, t)); now.Before(next) {
+			return false, fmt.Sprintf("%d failed in a row, the last one: %s; backing off until %s", failures, ended[0].Error, next.UTC().Format(time.RFC3339))
+		}
+		return true, ""
+	}
+	whole := slices.IndexFunc(ended, func(r Refresh) bool { return len(r.Partitions) == 0 })
+	if whole >= 0 {
+		if next := ended[whole].EndedAt.Add(p.cooldown(t)); now.Before(next) {
 			return false, fmt.Sprintf("cooling down until %s", next.UTC().Format(time.RFC3339))
 		}
 	}
 	return true, ""
+}
+
+func (p Policy) cooldown(t TablePolicy) time.Duration {
+	if t.Cooldown > 0 {
+		return t.Cooldown
+	}
+	return p.Cooldown
+}
+
+// maxBackOff bounds the pause after failures.
+const maxBackOff = 30 * 24 * time.Hour
+
+// backOff is the pause after so many failures in a row: the cooldown, doubled with each after the first.
+func (p Policy) backOff(failures int, t TablePolicy) time.Duration {
+	pause := p.cooldown(t)
+	for range failures - 1 {
+		if pause >= maxBackOff/2 {
+			return max(pause, maxBackOff)
+		}
+		pause *= 2
+	}
+	return pause
+}
+
+// coolingPartitions are those of which a refresh ended within the cooldown.
+func (p Policy) coolingPartitions(history []Refresh, t TablePolicy, now time.Time) []string {
+	var out []string
+	for _, r := range history {
+		if r.State == RefreshDone && now.Before(r.EndedAt.Add(p.cooldown(t))) {
+			out = append(out, r.Partitions...)
+		}
+	}
+	return out
 }
 
 // failuresInARow counts from the youngest, which comes first.
@@ -64,21 +118,4 @@ func failuresInARow(ended []Refresh) int {
 		return len(ended)
 	}
 	return i
-}
-
-// icebergHandler keeps its own statistics beside its snapshots and takes ANALYZE.
-const icebergHandler = "org.apache.iceberg.mr.hive.HiveIcebergStorageHandler"
-
-// Refusal says why ANALYZE must not or cannot run on a table; empty when it can.
-func Refusal(t advisor.TableStats) string {
-	switch {
-	case t.Kind == kindView:
-		return "a view holds no data: refresh its base tables"
-	case t.Temporary:
-		return "a temporary table belongs to its session: no other one can analyze it"
-	case t.StorageHandler != "" && t.StorageHandler != icebergHandler:
-		return fmt.Sprintf("the data lies in another system (storage handler %s): ANALYZE would read all of it there, and Hive's statistics would not follow its writes",
-			t.StorageHandler)
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ type Mode string
 
 // Modes, from cheap to dear.
 const (
+	ModeNoScan  Mode = "NOSCAN"  // ANALYZE TABLE t COMPUTE STATISTICS NOSCAN: sizes, and rows where the files tell them
 	ModeBasic   Mode = "BASIC"   // ANALYZE TABLE t COMPUTE STATISTICS
 	ModeColumns Mode = "COLUMNS" // basic, then … FOR COLUMNS c, …
 )
@@ -24,6 +25,8 @@ const (
 	RefreshRunning   RefreshState = "RUNNING"
 	RefreshDone      RefreshState = "DONE"
 	RefreshFailed    RefreshState = "FAILED"
+	// RefreshCanceled: a person ended it, its window ended before it began, or it was a view's. It says nothing about the table.
+	RefreshCanceled RefreshState = "CANCELED"
 )
 
 // Effect is what a refresh was worth.
@@ -46,8 +49,28 @@ type Refresh struct {
 	Mode     Mode
 	// Columns are the columns for ModeColumns.
 	Columns []string
-	// Partitions limits the ANALYZE to these partitions, as SHOW PARTITIONS prints them; empty for the whole table.
+	// Partitions limits the ANALYZE to these partitions, as SHOW PARTITIONS prints them; empty for the whole table. A name with * or ?
+	// stands for every partition that matches: SHOW PARTITIONS escapes both.
 	Partitions []string
+	// Scope says which statements were chosen, and by which rule.
+	Scope string
+	// Priority is the one that a person gave in place of the computed one; nil: none.
+	Priority *float64
+	// Schedule names the schedule that asked, and WindowStart is when its window opened; empty and zero when a person asked.
+	Schedule    string
+	WindowStart time.Time
+	// Budget is how much time ANALYZE may take in the whole window, BudgetLeft what was left of it at the claim. 0: no limit.
+	Budget     time.Duration
+	BudgetLeft time.Duration
+	// NotBefore is when one that was put back may run again; zero: at once.
+	NotBefore time.Time
+	// Attempt is the number of this start, from 1; 0 before the first. Lost counts the attempts whose proxy was gone, PutBacks those
+	// that were put back.
+	Attempt  int
+	Lost     int
+	PutBacks int
+	// Analyzed is how long the ANALYZE statements of the last attempt took.
+	Analyzed time.Duration
 	// NotAfter is the end of the schedule's window: nothing starts after it, and what runs is canceled. Zero: no limit.
 	NotAfter time.Time
 	// Reason is always on record: the staleness that led to it or the operator's words. RequestedBy is a schedule's or a person's name.
@@ -66,7 +89,7 @@ type Refresh struct {
 	Effect Effect
 	// Proof is what was foretold before the ANALYZE and found after; nil where it never came so far.
 	Proof *Proof
-	// Error is Hive's own message when the refresh failed.
+	// Error is Hive's own message when the refresh failed, or why it was canceled or put back.
 	Error string
 }
 

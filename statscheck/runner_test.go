@@ -189,8 +189,8 @@ func TestRefreshFails(t *testing.T) {
 		"no database":          {nil, func(r *Refresh) { r.Table = "plain" }, "names no database", 0, false},
 		"bad table":            {nil, func(r *Refresh) { r.Table = "a b" }, "parse table name", 0, false},
 		"an attempt to inject": {nil, func(r *Refresh) { r.Table = "db.t; DROP TABLE x" }, "parse table name", 0, false},
-		"bad mode":             {nil, func(r *Refresh) { r.Mode = "FULL" }, `mode "FULL" is none of BASIC and COLUMNS`, 0, false},
-		"bad partition":        {nil, func(r *Refresh) { r.Partitions = []string{"x"} }, "is not column=value", 0, true},
+		"bad mode":             {nil, func(r *Refresh) { r.Mode = "FULL" }, `mode "FULL" is none of NOSCAN, BASIC and COLUMNS`, 0, false},
+		"bad partition":        {nil, func(r *Refresh) { r.Partitions = []string{"x"} }, "the table is not partitioned", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hive := hiveWith(t, "faked", "columns")

@@ -36,7 +36,7 @@ func TestValidateSchedules(t *testing.T) {
 		"no zone":           {func(s *Schedule) { s.TimeZone = "Mars/Base" }, []string{`schedules[1].time_zone: "Mars/Base"`, "Europe/Berlin"}},
 		"zone of a machine": {func(s *Schedule) { s.TimeZone = "Local" }, []string{`schedules[1].time_zone: "Local"`, "depends on the machine"}},
 		"table pattern":     {func(s *Schedule) { s.Tables = []string{"a.b", "orders"} }, []string{`schedules[1].tables[1]: "orders"`, "database.table"}},
-		"mode":              {func(s *Schedule) { s.Mode = "FULL" }, []string{`schedules[1].mode: "FULL" is none of BASIC and COLUMNS`}},
+		"mode":              {func(s *Schedule) { s.Mode = "FULL" }, []string{`schedules[1].mode: "FULL" is none of NOSCAN, BASIC and COLUMNS`}},
 		"level":             {func(s *Schedule) { s.MinLevel = "BAD" }, []string{`schedules[1].min_level: "BAD"`, "CRITICAL"}},
 		"window":            {func(s *Schedule) { s.Window = -time.Second }, []string{"schedules[1].window: -1s", "0 for no limit"}},
 		"max_tables":        {func(s *Schedule) { s.MaxTables = -1 }, []string{"schedules[1].max_tables: -1"}},

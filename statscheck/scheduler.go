@@ -52,11 +52,7 @@ func NewScheduler(schedules []Schedule, policy Policy, candidates Candidates, re
 		schedules: slices.Clone(schedules), candidates: candidates, requests: requests, policy: policy, log: log, now: time.Now,
 	}
 	for _, sch := range schedules {
-		location, err := loadLocation(sch.TimeZone)
-		if err != nil {
-			return nil, err
-		}
-		timing, err := parseCron(sch.Cron, location)
+		timing, err := sch.timing(sch.location())
 		if err != nil {
 			return nil, err
 		}
@@ -116,11 +112,7 @@ type Firing struct {
 func (s *Scheduler) NextRuns() []Firing {
 	out := make([]Firing, len(s.schedules))
 	for i, timing := range s.timings {
-		at := timing.Next(s.now().UTC())
-		if location, err := loadLocation(s.schedules[i].TimeZone); err == nil {
-			at = at.In(location)
-		}
-		out[i] = Firing{Schedule: s.schedules[i].Name, At: at}
+		out[i] = Firing{Schedule: s.schedules[i].Name, At: timing.Next(s.now().UTC()).In(s.schedules[i].location())}
 	}
 	return out
 }

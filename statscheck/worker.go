@@ -17,11 +17,11 @@ var ErrInterrupted = errors.New("interrupted: the proxy is shutting down")
 
 // Queue holds refresh requests. It is the store's, over Postgres.
 type Queue interface {
-	// Claim takes the request that is next in turn, makes it RUNNING and returns it; false when there is none. Upstreams in
-	// busy are passed over. No upstream has two running requests, whichever proxy claims.
+	// Claim takes the request that is next in turn, makes it RUNNING and returns it; false when there is none. busy names the upstream of
+	// each that runs here: those with as many as they may have are passed over. No upstream has more, whichever proxies claim.
 	Claim(ctx context.Context, busy []string) (job Refresh, ok bool, err error)
-	// Finish records what became of a claimed request: State DONE or FAILED with everything else in the Refresh, or
-	// REQUESTED when it was interrupted and is to be claimed again.
+	// Finish records what became of a claimed request: State DONE, FAILED or CANCELED with everything else in the Refresh, or
+	// REQUESTED when it was interrupted or put back and is to be claimed again, after NotBefore.
 	Finish(ctx context.Context, job Refresh) error
 }
 
@@ -43,7 +43,7 @@ type WorkerConfig struct {
 // finishAttempts is how often an outcome is offered to the queue before it is given up, which is logged.
 const finishAttempts = 6
 
-// Worker claims requests and has them run, one at a time per upstream.
+// Worker claims requests and has them run, as many per upstream as the queue gives.
 type Worker struct {
 	cfg   WorkerConfig
 	queue Queue
@@ -55,6 +55,7 @@ type Worker struct {
 		sync.Mutex
 		cancel context.CancelFunc
 		done   chan struct{}
+		jobs   map[int64]context.CancelCauseFunc
 	}
 }
 
@@ -63,7 +64,9 @@ func NewWorker(cfg WorkerConfig, queue Queue, jobs Jobs, wake <-chan struct{}, l
 	cfg.Interval = orElse(cfg.Interval, 30*time.Second)
 	cfg.FinishTimeout = orElse(cfg.FinishTimeout, 10*time.Second)
 	cfg.FinishPause = orElse(cfg.FinishPause, time.Second)
-	return &Worker{cfg: cfg, queue: queue, jobs: jobs, wake: wake, log: log}
+	w := &Worker{cfg: cfg, queue: queue, jobs: jobs, wake: wake, log: log}
+	w.mu.jobs = map[int64]context.CancelCauseFunc{}
+	return w
 }
 
 func orElse(d, other time.Duration) time.Duration {
@@ -105,6 +108,32 @@ func (w *Worker) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop the refreshes: %w", ctx.Err())
+	}
+}
+
+// Cancel ends one refresh that runs here, in Hive too, for a cause (a *Canceled for a person's word); false when it does not run here. Its
+// outcome is recorded as that of any other.
+func (w *Worker) Cancel(id int64, cause error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	cancel, ok := w.mu.jobs[id]
+	if ok {
+		cancel(cause)
+	}
+	return ok
+}
+
+// cancelable is the context of one job, which Cancel ends.
+func (w *Worker) cancelable(ctx context.Context, id int64) (job context.Context, end func()) {
+	job, cancel := context.WithCancelCause(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.jobs[id] = cancel
+	return job, func() {
+		w.mu.Lock()
+		delete(w.mu.jobs, id)
+		w.mu.Unlock()
+		cancel(nil)
 	}
 }
 
@@ -168,6 +197,8 @@ func (w *Worker) run(ctx context.Context, job Refresh) (out Refresh) {
 			out.EndedAt = time.Now()
 		}
 	}()
+	ctx, end := w.cancelable(ctx, job.ID)
+	defer end()
 	return w.jobs.Run(ctx, job)
 }
 

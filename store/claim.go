@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,75 +11,133 @@ import (
 	"github.com/hs2proxy/hs2proxy/statscheck"
 )
 
-// maxAttempts is how often a refresh is started before it is given up: each attempt but the last ended with its proxy.
-const maxAttempts = 5
+// maxLosses is how many of a refresh's attempts may end with their proxy before it is given up.
+const maxLosses = 5
 
 // claimLock lets one proxy claim at a time, so that no upstream gets more than it may.
 const claimLock = `SELECT pg_advisory_xact_lock(hashtextextended('hs2proxy.claim', 0))`
 
-// claimGiveUp fails refreshes whose every attempt ended with the proxy that ran it.
+// claimLost closes the attempts whose proxies let their lease run out.
+const claimLost = `
+UPDATE hs2proxy.refresh_attempts a SET outcome = 'LOST', ended_at = greatest(@now::timestamptz, a.started_at),
+    reason = 'the proxy ' || a.claimed_by || ' was gone: its lease ended at ' || to_char(r.lease_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+FROM hs2proxy.refreshes r
+WHERE r.id = a.refresh_id AND a.outcome = 'RUNNING' AND r.state = 'RUNNING' AND r.lease_until < clock_timestamp()
+  AND (r.cancel_requested_at IS NOT NULL OR r.losses + 1 >= @losses OR r.id = @id)`
+
+// claimGiveUp fails refreshes whose every attempt ended with the proxy that ran it, and cancels those that a proxy which is gone was to
+// cancel: HiveServer2 has ended the session, and what ran in it, with the connection.
 const claimGiveUp = `
-UPDATE hs2proxy.refreshes SET state = 'FAILED', effect = 'FAILED', ended_at = @now, lease_until = NULL,
-    error = 'given up: the proxy that ran it was gone before it ended, ' || attempts || ' times'
-WHERE state = 'RUNNING' AND lease_until < clock_timestamp() AND attempts >= @attempts`
+UPDATE hs2proxy.refreshes SET
+    state = CASE WHEN cancel_requested_at IS NULL THEN 'FAILED' ELSE 'CANCELED' END,
+    effect = CASE WHEN cancel_requested_at IS NULL THEN 'FAILED' END, ended_at = @now, lease_until = NULL, losses = losses + 1,
+    error = CASE WHEN cancel_requested_at IS NULL THEN 'given up: the proxy that ran it was gone before it ended, ' || losses + 1 || ' times'
+                 ELSE 'canceled by ' || cancel_by || ': ' || cancel_reason END,
+    step = 0, steps = 0, doing = ''
+WHERE state = 'RUNNING' AND lease_until < clock_timestamp() AND (losses + 1 >= @losses OR cancel_requested_at IS NOT NULL)`
+
+// claimOver ends requests of schedules whose window is over, or whose window has no time for ANALYZE left.
+const claimOver = `
+UPDATE hs2proxy.refreshes r SET state = 'CANCELED', ended_at = @now, error = concat_ws('; before that: ',
+    CASE WHEN r.not_after <= @now::timestamptz
+         THEN 'not started: the schedule''s window ended at ' || to_char(r.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+         ELSE 'not started: the ' || r.budget_seconds || ' s that the schedule has for ANALYZE in a window are used up' END, nullif(r.error, ''))
+WHERE r.state = 'REQUESTED'
+  AND (r.not_after <= @now::timestamptz
+       OR r.budget_seconds <= (SELECT w.seconds FROM hs2proxy.refresh_windows w
+                               WHERE w.schedule = r.schedule AND w.window_start = r.window_start AND w.upstream_id = r.upstream_id))`
 
 // claimNext takes a waiting refresh, or a running one whose proxy let the lease run out. Leases are kept by the
 // server's clock: proxies need not agree on the time. A table that is being refreshed is left alone, and so is an
-// upstream with as many running as it may have.
+// upstream with as many running as it may have. What people asked for goes before schedules; then by priority.
 const claimNext = `
-SELECT r.id, coalesce(r.upstream_id, c.upstream_id)
+SELECT r.id, coalesce(r.upstream_id, c.upstream_id), coalesce(r.priority, f.priority, 0),
+       jsonb_build_object('given', r.priority, 'severity', f.severity, 'joins_7d', f.joins_7d, 'uncertainty', f.uncertainty, 'flips', f.flips,
+                          'predicted_seconds', f.seconds),
+       r.budget_seconds - (SELECT w.seconds FROM hs2proxy.refresh_windows w
+                           WHERE w.schedule = r.schedule AND w.window_start = r.window_start AND w.upstream_id = r.upstream_id)
 FROM hs2proxy.refreshes r
 LEFT JOIN LATERAL (
     SELECT u.id AS upstream_id FROM hs2proxy.upstreams u
     LEFT JOIN hs2proxy.tables t ON t.upstream_id = u.id AND t.name = r.table_name
     WHERE u.name = ANY (@upstreams)
     ORDER BY t.id IS NULL, array_position(@upstreams::text[], u.name) LIMIT 1) c ON r.upstream_id IS NULL
-WHERE (r.state = 'REQUESTED' OR r.state = 'RUNNING' AND r.lease_until < clock_timestamp())
+LEFT JOIN hs2proxy.refresh_factors f ON f.upstream_id = coalesce(r.upstream_id, c.upstream_id) AND f.table_name = r.table_name
+WHERE (r.state = 'REQUESTED' AND (r.not_before IS NULL OR r.not_before <= @now::timestamptz) OR r.state = 'RUNNING' AND r.lease_until < clock_timestamp())
   AND coalesce(r.upstream_id, c.upstream_id) IN (SELECT u.id FROM hs2proxy.upstreams u WHERE u.name = ANY (@upstreams))
   AND (SELECT count(*) FROM hs2proxy.refreshes o
        WHERE o.state = 'RUNNING' AND o.id <> r.id AND o.upstream_id = coalesce(r.upstream_id, c.upstream_id) AND o.lease_until >= clock_timestamp()) < @most
   AND NOT EXISTS (SELECT 1 FROM hs2proxy.refreshes o
        WHERE o.state = 'RUNNING' AND o.id <> r.id AND o.upstream_id = coalesce(r.upstream_id, c.upstream_id) AND o.table_name = r.table_name)
-ORDER BY r.requested_at, r.id
+ORDER BY r.schedule <> '', coalesce(r.priority, f.priority, 0) DESC, r.requested_at, r.id
 LIMIT 1
 FOR UPDATE OF r SKIP LOCKED`
 
 const claimTake = `
 UPDATE hs2proxy.refreshes SET state = 'RUNNING', upstream_id = @upstream, started_at = @now, claimed_by = @instance,
-    lease_until = clock_timestamp() + @lease::interval, attempts = attempts + 1, error = ''
+    lease_until = clock_timestamp() + @lease::interval, attempts = attempts + 1, error = '', not_before = NULL,
+    losses = losses + CASE WHEN state = 'RUNNING' THEN 1 ELSE 0 END, step = 0, steps = 0, doing = ''
 WHERE id = @id`
+
+const claimAttempt = `
+INSERT INTO hs2proxy.refresh_attempts (refresh_id, attempt, claimed_by, started_at, outcome, priority, factors)
+SELECT r.id, r.attempts, r.claimed_by, r.started_at, 'RUNNING', @priority, @factors
+FROM hs2proxy.refreshes r WHERE r.id = @id`
 
 // ClaimRefresh takes the next refresh for one of the upstreams: RUNNING from now on and this instance's until the lease
 // ends, which ExtendRefresh puts off. It is nil without an error when there is none. However many proxies ask, one gets
 // it; one whose proxy is gone comes again after its lease. An upstream runs Options.RefreshesPerUpstream at a time.
 func (s *Store) ClaimRefresh(ctx context.Context, upstreams []string, lease time.Duration) (*statscheck.Refresh, error) {
-	var id int64
+	var (
+		id   int64
+		left *float64
+	)
 	err := s.inTx(ctx, "claim a refresh", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		id = 0
 		if _, err := tx.Exec(ctx, claimLock); err != nil {
 			return err
 		}
-		now := s.now()
-		if _, err := tx.Exec(ctx, claimGiveUp, pgx.NamedArgs{"now": now, "attempts": maxAttempts}); err != nil {
-			return err
+		args := pgx.NamedArgs{
+			"now": s.now(), "losses": maxLosses, "id": int64(0), "upstreams": texts(upstreams), "most": s.o.RefreshesPerUpstream,
+			"instance": s.o.Instance, "lease": lease,
 		}
-		rows, err := tx.Query(ctx, claimNext, pgx.NamedArgs{"upstreams": texts(upstreams), "most": s.o.RefreshesPerUpstream})
+		for _, sql := range []string{claimLost, claimGiveUp, claimOver} {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return err
+			}
+		}
+		rows, err := tx.Query(ctx, claimNext, args)
 		if err != nil {
 			return err
 		}
-		var next, upstream int64
-		tag, err := pgx.ForEachRow(rows, []any{&next, &upstream}, func() error { return nil })
+		var (
+			next, upstream int64
+			priority       float64
+			factors        json.RawMessage
+		)
+		tag, err := pgx.ForEachRow(rows, []any{&next, &upstream, &priority, &factors, &left}, func() error { return nil })
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, claimTake, pgx.NamedArgs{"id": next, "upstream": upstream, "now": now, "instance": s.o.Instance, "lease": lease})
+		args["id"], args["upstream"], args["priority"], args["factors"] = next, upstream, priority, factors
+		for _, sql := range []string{claimLost, claimTake, claimAttempt} {
+			if _, err := tx.Exec(ctx, sql, args); err != nil {
+				return err
+			}
+		}
 		id = next
-		return err
+		return nil
 	})
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	return s.Refresh(ctx, id)
+	r, err := s.Refresh(ctx, id)
+	if err == nil && r.Budget > 0 {
+		if r.BudgetLeft = r.Budget; left != nil {
+			r.BudgetLeft = seconds(left)
+		}
+	}
+	return r, err
 }
 
 const claimExtend = `

@@ -46,7 +46,7 @@ func TestRefreshFromRequestToEffect(t *testing.T) {
 	got := f.claim(f.Store, time.Minute, "hive-b", "hive-a")
 	want := &statscheck.Refresh{
 		ID: id, Upstream: "hive-a", Table: "shop.items", Mode: statscheck.ModeColumns, Columns: []string{"brand", "id"}, Partitions: []string{"ds=1"},
-		NotAfter: window, Reason: "R4: 300 rows", RequestedBy: "nightly", RequestedAt: t0, StartedAt: f.now, State: statscheck.RefreshRunning,
+		NotAfter: window, Reason: "R4: 300 rows", RequestedBy: "nightly", RequestedAt: t0, StartedAt: f.now, State: statscheck.RefreshRunning, Attempt: 1,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("claimed\n%+v, want\n%+v", got, want)

@@ -71,7 +71,7 @@ func (r *refresher) notify() {
 }
 
 // OpenSession opens a session of the service user with the configured settings.
-func (r *refresher) OpenSession(ctx context.Context, _ string) (statscheck.Session, error) {
+func (r *refresher) OpenSession(ctx context.Context, _ statscheck.Refresh) (statscheck.Session, error) {
 	cc, err := r.login("")
 	if err != nil {
 		return nil, err
@@ -101,11 +101,19 @@ func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, err
 	if err != nil {
 		return nil, err
 	}
+	policies, err := r.store.RefreshPolicies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	factors, err := r.store.RefreshFactors(ctx, r.cfg.Upstream.Name, nil)
+	if err != nil {
+		return nil, err
+	}
 	since := time.Now().Add(-historyWindow)
 	out := make([]statscheck.Candidate, 0, len(stale))
 	for _, t := range stale {
 		out = append(out, statscheck.Candidate{
-			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Joins: t.Joins7d, Columns: slices.Concat(t.JoinColumns, t.OtherColumns),
+			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Factors: factors[t.Table], Policies: policies, Columns: slices.Concat(t.JoinColumns, t.OtherColumns),
 			History: slices.DeleteFunc(t.History, func(h statscheck.Refresh) bool { return h.RequestedAt.Before(since) }),
 		})
 	}
@@ -116,7 +124,8 @@ func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, err
 func (r *refresher) Request(ctx context.Context, job statscheck.Refresh) (id int64, created bool, err error) {
 	return r.store.RequestRefresh(ctx, store.RefreshRequest{
 		Upstream: job.Upstream, Table: job.Table, Mode: job.Mode, Columns: job.Columns, Partitions: job.Partitions,
-		NotAfter: job.NotAfter, Reason: job.Reason, RequestedBy: job.RequestedBy,
+		NotAfter: job.NotAfter, Reason: job.Reason, RequestedBy: job.RequestedBy, Priority: job.Priority,
+		Schedule: job.Schedule, WindowStart: job.WindowStart, Budget: job.Budget, Scope: job.Scope,
 	})
 }
 
