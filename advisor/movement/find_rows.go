@@ -16,10 +16,10 @@ func (f *finder) actual(v *advisor.JoinVerdict) {
 	for pos := range j.Inputs {
 		in := &j.Inputs[pos]
 		rows := f.rows(j, pos)
-		if pos == j.BigTable || rows < 0 || in.Rows < 0 || rows <= in.Rows || qError(in.Rows, rows) < dwarfs {
+		if pos == j.BigTable || rows < 0 || in.Rows < 0 || rows <= in.Rows || advisor.QError(in.Rows, rows) < dwarfs {
 			continue
 		}
-		q := qError(in.Rows, rows)
+		q := advisor.QError(in.Rows, rows)
 		size := int64(min(q*float64(max(in.DataSize, 0)), 9e18))
 		grade := advisor.Medium
 		if size > f.ceiling {

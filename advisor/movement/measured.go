@@ -8,14 +8,9 @@ type Place struct {
 
 // Measured is what is known of a query's joins beyond the planner's estimates. The zero value knows nothing.
 type Measured struct {
-	// ActualRows are rows that really came into an input. What EXPLAIN ANALYZE counted is read from the plan and need not be here.
+	// ActualRows are rows that really came into an input. What EXPLAIN ANALYZE counted is read from the plan and need not be here; Counted
+	// takes them from elsewhere.
 	ActualRows map[Place]int64
 	// TopShare is the share of an input's rows, from 0 to 1, that have its most frequent key.
 	TopShare map[Place]float64
-}
-
-// qError is how far an estimate is off, as a factor of at least 1: the larger of estimate over truth and truth over estimate.
-func qError(estimate, actual int64) float64 {
-	e, a := float64(max(estimate, 1)), float64(max(actual, 1))
-	return max(e/a, a/e)
 }

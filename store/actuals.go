@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+)
+
+// ActualSource says where rows that operators put out were counted.
+type ActualSource string
+
+// Sources: an operation log that a client fetched; numModifiedRows of a write; EXPLAIN ANALYZE on a schedule.
+const (
+	SourceCounters       ActualSource = "COUNTERS"
+	SourceRowsModified   ActualSource = "ROWS_MODIFIED"
+	SourceExplainAnalyze ActualSource = "EXPLAIN_ANALYZE"
+)
+
+// Actuals are operators' estimates beside the rows counted in one run.
+type Actuals struct {
+	Upstream string
+	// StatementID is the run, whose observation is recorded before; empty for EXPLAIN ANALYZE, which is of Analysis's plan.
+	StatementID string
+	Analysis    *Analysis `json:",omitempty"`
+	Source      ActualSource
+	Operators   []advisor.OperatorActual
+	// Findings are what the counts tell of the plan; StatementID's Fingerprint is the query they are about.
+	Fingerprint string
+	Findings    []advisor.Finding `json:",omitempty"`
+	At          time.Time
+}
+
+// Redacted is a without what RecordActuals does not keep.
+func (a Actuals) Redacted(keepLiterals bool, redact *Redactor) Actuals {
+	r := recording{s: &Store{o: Options{KeepLiterals: keepLiterals, Redact: redact}}}
+	a.Findings = r.findings(a.Findings)
+	if a.Analysis != nil {
+		a.Analysis = r.redactedAnalysis(*a.Analysis)
+	}
+	return a
+}
+
+const actualUpsert = `
+INSERT INTO hs2proxy.operator_actuals AS a (plan_id, operator_id, kind, vertex, source, statement_id, estimated_rows, actual_rows, q_error, q_error_max, first_counted_at, counted_at)
+VALUES (@plan, @operator, @kind, @vertex, @source, @statement, @estimated, @actual, @q, @q, @at, @at)
+ON CONFLICT (plan_id, operator_id) DO UPDATE SET
+    kind = excluded.kind, vertex = excluded.vertex, source = excluded.source, statement_id = excluded.statement_id,
+    estimated_rows = excluded.estimated_rows, actual_rows = excluded.actual_rows, q_error = excluded.q_error,
+    q_error_max = greatest(a.q_error_max, excluded.q_error), counted_at = excluded.counted_at,
+    runs = a.runs + CASE WHEN a.statement_id IS NOT DISTINCT FROM excluded.statement_id
+                              AND (excluded.statement_id IS NOT NULL OR a.counted_at = excluded.counted_at) THEN 0 ELSE 1 END
+WHERE excluded.counted_at >= a.counted_at`
+
+// RecordActuals stores the counts of one run beside its plan, in one transaction; of each operator the latest run stays. Again with
+// the same is no other run. Counts of a statement that has no plan here are left out.
+func (s *Store) RecordActuals(ctx context.Context, a Actuals) error {
+	return s.inTx(ctx, "record actual rows", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
+		upstream, err := s.upstreamID(ctx, a.Upstream)
+		if err != nil {
+			return err
+		}
+		r := recording{s: s, tx: tx, upstream: upstream, unused: a.StatementID == ""}
+		r.o.Statement.StartedAt = a.At
+		plan, err := r.counted(ctx, &a)
+		if err != nil || plan == 0 {
+			return err
+		}
+		batch := &pgx.Batch{}
+		for _, o := range a.Operators {
+			if o.Estimated < 0 || o.Actual < 0 {
+				continue
+			}
+			batch.Queue(actualUpsert, pgx.NamedArgs{
+				"plan": plan, "operator": text(o.ID), "kind": text(o.Kind), "vertex": text(o.Vertex), "source": string(a.Source),
+				"statement": orNil(a.StatementID), "estimated": o.Estimated, "actual": o.Actual, "q": o.QError(), "at": r.started(),
+			})
+		}
+		if a.Fingerprint != "" {
+			r.queueFindings(batch, plan, Analysis{Fingerprint: text(a.Fingerprint), Findings: a.Findings})
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// counted is the plan that the counts are of; 0 where there is none.
+func (r *recording) counted(ctx context.Context, a *Actuals) (int64, error) {
+	if a.StatementID == "" {
+		if a.Analysis == nil || a.Analysis.Error != "" {
+			return 0, nil
+		}
+		analysis := *a.Analysis
+		analysis.ExplainedAt = stamp(analysis.ExplainedAt)
+		r.o.Analysis = &analysis
+		return r.plan(ctx, analysis)
+	}
+	var plan *int64
+	err := r.tx.QueryRow(ctx, statementPlan, pgx.NamedArgs{"id": a.StatementID}).Scan(&plan)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && plan == nil {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return *plan, nil
+}
