@@ -31,7 +31,18 @@ type PlanState struct {
 }
 
 // TypedSettings are the state's settings as the selector reads them: under the release of its version, with its cluster.
-func (p *PlanState) TypedSettings() Settings { return p.typed(ReleaseOf(p.Version)) }
+func (p *PlanState) TypedSettings() Settings { return p.typed(p.release()) }
+
+// release is the one recorded with the settings, else the version's.
+func (p *PlanState) release() Release { return releaseIn(p.Settings, p.Version) }
+
+// takeRelease takes version and release of another state.
+func (p *PlanState) takeRelease(of *PlanState) {
+	if p.Settings == nil {
+		p.Settings = map[string]string{}
+	}
+	p.Version, p.Settings[ReleaseName] = of.Version, string(of.release())
+}
 
 func (p *PlanState) typed(release Release) Settings {
 	s := SettingsFor(release, p.Settings)

@@ -40,7 +40,7 @@ func (c *twoPlans) cause() (kind FindingKind, text, advice string, evidence map[
 		if names := c.restoring(differing); len(names) > 0 {
 			return c.settingsCause(names, upgraded, evidence)
 		}
-		if upgraded && c.restores(func(p *PlanState) { p.Version = c.before.Version }) {
+		if upgraded && c.restores(func(p *PlanState) { p.takeRelease(c.before) }) {
 			return PlanChangedByUpgrade, "after an upgrade of Hive from " + c.before.Version + " to " + c.after.Version + ", whose rules differ", "", evidence
 		}
 		if c.numbersDiffer() && chosen(c.after, c.b).like(c.b) {
@@ -106,7 +106,7 @@ func (c *twoPlans) value(p *PlanState, name string) string {
 	if v, ok := p.Settings[name]; ok {
 		return v
 	}
-	v, _ := ReleaseDefault(ReleaseOf(p.Version), name)
+	v, _ := defaultIn(p.Settings, p.release(), name)
 	return v
 }
 
@@ -161,7 +161,7 @@ func (c *twoPlans) settingsCause(names []string, upgraded bool, evidence map[str
 }
 
 func (c *twoPlans) isDefault(p *PlanState, name string) bool {
-	v, ok := ReleaseDefault(ReleaseOf(p.Version), name)
+	v, ok := defaultIn(p.Settings, p.release(), name)
 	return ok && v == c.value(p, name)
 }
 

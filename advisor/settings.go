@@ -108,10 +108,10 @@ type Settings struct {
 	Malformed []string `json:"malformed,omitempty"`
 }
 
-// NewSettings reads Hive settings by name, as SET or SET -v return them, over the defaults of Hive 4.0.1.
-// Unknown names are ignored, malformed values leave the default and are listed in Malformed.
+// NewSettings reads Hive settings by name, as SET or SET -v return them, over the defaults of the release they name (ReleaseName,
+// see Profile.Fill), else of Hive 4.0.1. Unknown names are ignored, malformed values leave the default and are listed in Malformed.
 func NewSettings(values map[string]string) Settings {
-	return SettingsFor(Hive4, values)
+	return SettingsFor(releaseIn(values, ""), values)
 }
 
 // SettingsFor is NewSettings over the defaults of a release; an unknown release is taken for Hive4.
@@ -125,12 +125,13 @@ func SettingsFor(release Release, values map[string]string) Settings {
 		if d.set == nil {
 			continue
 		}
-		def, ok := releaseDefaults[s.Release][d.Name]
-		if !ok {
-			def = d.Default
-		}
+		def, _ := defaultIn(values, s.Release, d.Name)
 		if err := d.set(&s, def); err != nil {
-			panic("advisor: default of " + d.Name + ": " + err.Error())
+			s.Malformed = append(s.Malformed, d.Name+"="+def) // a profile's that nobody validated
+			def, _ = ReleaseDefault(s.Release, d.Name)
+			if err := d.set(&s, def); err != nil {
+				panic("advisor: default of " + d.Name + ": " + err.Error())
+			}
 		}
 		value, ok := lookup(values, d)
 		if !ok {

@@ -29,6 +29,7 @@ func (w *WhatIf) Settings(values map[string]string, before Settings) Settings {
 	}
 	if w.Release != "" && w.Release != release {
 		dropDefaults(after, release)
+		after = HiveSettings(after)
 		release = w.Release
 	}
 	for name, value := range w.Set {
@@ -56,7 +57,7 @@ func dropDefaults(values map[string]string, release Release) {
 	for i := range catalogue {
 		d := &catalogue[i]
 		for _, name := range append([]string{d.Name}, d.aliases...) {
-			def, _ := ReleaseDefault(release, d.Name)
+			def, _ := defaultIn(values, release, d.Name)
 			if v, ok := values[name]; ok && strings.EqualFold(strings.TrimSpace(v), def) {
 				delete(values, name)
 			}

@@ -20,10 +20,11 @@ import (
 
 type checkCmd struct {
 	configFlags
-	Dir      string            `arg:"" type:"existingdir" help:"The folder of the scripts: .sql and .hql, in it and below." placeholder:"DIR"`
-	Baseline string            `short:"b" required:"" type:"path" help:"The file with the joins as they were agreed to; keep it in version control." placeholder:"FILE"`
-	Update   bool              `help:"Write the baseline as things are now."`
-	Upstream string            `help:"HiveServer2 as host:port, in place of the configuration's." placeholder:"HOST:PORT"`
+	Dir      string `arg:"" type:"existingdir" help:"The folder of the scripts: .sql and .hql, in it and below." placeholder:"DIR"`
+	Baseline string `short:"b" required:"" type:"path" help:"The file with the joins as they were agreed to; keep it in version control." placeholder:"FILE"`
+	Update   bool   `help:"Write the baseline as things are now."`
+	Upstream string `help:"HiveServer2 as host:port, in place of the configuration's." placeholder:"HOST:PORT"`
+	releaseFlag
 	Database string            `short:"d" default:"default" help:"Current database at the beginning of each script."`
 	Set      map[string]string `short:"s" help:"A setting at the beginning of each script; repeat for more." placeholder:"KEY=VALUE"`
 	Plans    string            `type:"existingdir" help:"No server: read EXPLAIN output from this folder, a/NAME.plan for a/NAME.sql, a/NAME.2.plan for its second statement." placeholder:"DIR"`
@@ -51,7 +52,11 @@ func outcomeOf(err error) error {
 
 func (c checkCmd) run(ctx context.Context) error {
 	if c.Plans != "" {
-		return c.check(ctx, joincheck.Saved{Plans: os.DirFS(c.Plans)}, 1, os.Stdout)
+		release, err := c.offline(c.configFlags)
+		if err != nil {
+			return err
+		}
+		return c.check(ctx, joincheck.Saved{Plans: os.DirFS(c.Plans), Release: release}, 1, os.Stdout)
 	}
 	cfg, err := c.load()
 	if err != nil {
@@ -60,6 +65,7 @@ func (c checkCmd) run(ctx context.Context) error {
 	if c.Upstream != "" {
 		cfg.Upstream.SetServers(c.Upstream)
 	}
+	c.over(&cfg)
 	if err := cfg.Validate(); err != nil {
 		return err
 	}

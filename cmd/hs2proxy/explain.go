@@ -22,10 +22,11 @@ import (
 
 type explainCmd struct {
 	configFlags
-	SQL      string            `arg:"" optional:"" help:"The query; - or nothing reads standard input."`
-	File     string            `short:"F" type:"existingfile" help:"Read the query (or, with --plan, the plan) from a file." placeholder:"FILE"`
-	Plan     bool              `help:"The text is EXPLAIN output already: judge it without a server."`
-	Upstream string            `help:"HiveServer2 as host:port, in place of the configuration's." placeholder:"HOST:PORT"`
+	SQL      string `arg:"" optional:"" help:"The query; - or nothing reads standard input."`
+	File     string `short:"F" type:"existingfile" help:"Read the query (or, with --plan, the plan) from a file." placeholder:"FILE"`
+	Plan     bool   `help:"The text is EXPLAIN output already: judge it without a server."`
+	Upstream string `help:"HiveServer2 as host:port, in place of the configuration's." placeholder:"HOST:PORT"`
+	releaseFlag
 	Database string            `short:"d" default:"default" help:"Current database of the query."`
 	Set      map[string]string `short:"s" help:"A setting of the session; repeat for more." placeholder:"KEY=VALUE"`
 	Text     bool              `help:"Print the plan text too."`
@@ -47,6 +48,7 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if c.Upstream != "" {
 		cfg.Upstream.SetServers(c.Upstream)
 	}
+	c.over(&cfg)
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
@@ -112,7 +114,11 @@ func (c explainCmd) judge(text string) error {
 	if err != nil {
 		return err
 	}
-	q := advisor.Query{Plan: plan, Settings: advisor.NewSettings(c.Set)}
+	release, err := c.offline(c.configFlags)
+	if err != nil {
+		return err
+	}
+	q := advisor.Query{Plan: plan, Settings: advisor.NewSettings(release.Fill(c.Set, ""))}
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}

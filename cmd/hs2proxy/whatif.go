@@ -83,11 +83,16 @@ func (c whatifCmd) replayPlan(r *replay, text string) error {
 	if err != nil {
 		return err
 	}
+	release, err := releaseFlag{}.offline(c.configFlags)
+	if err != nil {
+		return err
+	}
 	r.sizes = func(string) (map[string]advisor.TableSize, error) { return advisor.ScanSizes(plan), nil }
-	s := advisor.NewSettings(c.Base)
+	values := release.Fill(c.Base, "")
+	s := advisor.NewSettings(values)
 	for _, j := range advisor.Joins(plan) {
 		d := advisor.Select(j, s)
-		if err := r.add(plannedJoin{Database: c.Database, Join: &j, Values: c.Base, Decision: &d, Simulated: d.Strategy}); err != nil {
+		if err := r.add(plannedJoin{Database: c.Database, Join: &j, Values: values, Decision: &d, Simulated: d.Strategy}); err != nil {
 			return err
 		}
 	}

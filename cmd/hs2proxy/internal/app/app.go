@@ -263,6 +263,7 @@ func NewAnalyzer(cfg config.Config, explain pipeline.ExplainConfig, log zerolog.
 	service.Guard = explainer.Guard
 	a := &pipeline.Analyzer{
 		Upstream: cfg.Upstream.Name, LLAPNodes: cfg.Upstream.LLAPNodes, Explainer: explainer,
+		Release: cfg.Upstream.Release, Profiles: cfg.Releases,
 		Server: pipeline.NewServer(service, settingsMaxAge, time.Now), Tables: pipeline.NewTables(service, cfg.Stats.MaxAge, time.Now), Log: log,
 	}
 	return a, func() {

@@ -113,7 +113,7 @@ func TestSavedFindsThePlan(t *testing.T) {
 	plan := func(table string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(strings.ReplaceAll(savedPlan, "TABLE", table))}
 	}
-	saved := Saved{fstest.MapFS{"d/a.plan": plan("one"), "d/a.3.plan": plan("three"), "b.1.plan": plan("other"), "c.plan": {Data: []byte("no plan")}}}
+	saved := Saved{Plans: fstest.MapFS{"d/a.plan": plan("one"), "d/a.3.plan": plan("three"), "b.1.plan": plan("other"), "c.plan": {Data: []byte("no plan")}}}
 	for _, tt := range []struct {
 		st    Statement
 		table string

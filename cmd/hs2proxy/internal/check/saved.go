@@ -16,8 +16,12 @@ import (
 
 // Saved judges plans that were saved as files, without a server: for the first statement to explain of a/NAME.sql the EXPLAIN
 // output is in a/NAME.plan or a/NAME.1.plan, for the second in a/NAME.2.plan and so on. Settings are the script's own, the
-// others Hive's defaults; table statistics are those of the plan.
-type Saved struct{ Plans fs.FS }
+// others the release's defaults; table statistics are those of the plan.
+type Saved struct {
+	Plans fs.FS
+	// Release is whose rules and defaults count; the zero value is Hive 4.
+	Release advisor.Profile
+}
 
 // Explain implements Explainer.
 func (s Saved) Explain(_ context.Context, st Statement) (Judged, error) {
@@ -29,7 +33,7 @@ func (s Saved) Explain(_ context.Context, st Statement) (Judged, error) {
 	if err != nil {
 		return Judged{}, fmt.Errorf("the plan could not be read: %w", err)
 	}
-	q := advisor.Query{SQL: st.SQL, Plan: plan, Settings: advisor.NewSettings(st.Settings)}
+	q := advisor.Query{SQL: st.SQL, Plan: plan, Settings: advisor.NewSettings(s.Release.Fill(st.Settings, ""))}
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
 	}

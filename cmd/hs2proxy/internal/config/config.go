@@ -12,17 +12,19 @@ import (
 // Config is everything an operator can set. Durations are written as "30s", "5m"; sizes are bytes.
 type Config struct {
 	// Listen is the address clients connect to, host:port. Binary Thrift, HTTP and TLS share it.
-	Listen    string     `koanf:"listen"`
-	Clients   Clients    `koanf:"clients"`
-	Upstream  Upstream   `koanf:"upstream"`
-	Relay     Relay      `koanf:"relay"`
-	Service   Service    `koanf:"service"`
-	Explain   Explain    `koanf:"explain"`
-	Database  Database   `koanf:"database"`
-	Stats     Statistics `koanf:"statistics"`
-	Retention Retention  `koanf:"retention"`
-	Log       Log        `koanf:"log"`
-	Admin     Admin      `koanf:"admin"`
+	Listen   string   `koanf:"listen"`
+	Clients  Clients  `koanf:"clients"`
+	Upstream Upstream `koanf:"upstream"`
+	// Releases are vendors' releases, as data.
+	Releases  advisor.Profiles `koanf:"releases"`
+	Relay     Relay            `koanf:"relay"`
+	Service   Service          `koanf:"service"`
+	Explain   Explain          `koanf:"explain"`
+	Database  Database         `koanf:"database"`
+	Stats     Statistics       `koanf:"statistics"`
+	Retention Retention        `koanf:"retention"`
+	Log       Log              `koanf:"log"`
+	Admin     Admin            `koanf:"admin"`
 }
 
 // Relay bounds what the proxy accepts and copies.

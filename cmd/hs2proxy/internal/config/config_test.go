@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 )
@@ -33,7 +34,7 @@ func TestExampleIsTheDefaultAndValid(t *testing.T) {
 	want.Listen, want.Upstream.Name, want.Upstream.Address = cfg.Listen, "prod", "hive.example.com:10000"
 	want.Stats.Refresh.Schedules, want.Stats.Thresholds.Tables = cfg.Stats.Refresh.Schedules, cfg.Stats.Thresholds.Tables
 	want.Clients.TrustedNetworks, want.Upstream.Servers, want.Database.Redact = []string{}, []Server{}, []store.Redaction{}
-	want.Service.Settings = map[string]string{}
+	want.Service.Settings, want.Releases = map[string]string{}, advisor.Profiles{}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the example's values are not the defaults it says they are:\n%+v\n%+v", cfg, want)
 	}

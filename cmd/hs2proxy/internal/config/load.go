@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -39,7 +40,7 @@ func Load(path string, environ []string) (Config, error) {
 	err := k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{Tag: "koanf", DecoderConfig: &mapstructure.DecoderConfig{
 		Result: &cfg, TagName: "koanf", WeaklyTypedInput: true, ErrorUnused: true,
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(
-			structured, mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), servers,
+			structured, plainBool, mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), servers,
 		),
 	}})
 	if err != nil {
@@ -67,6 +68,14 @@ func structured(from, to reflect.Type, value any) (any, error) {
 			return nil, errors.New("no list or mapping in YAML's short form")
 		}
 		return out["value"], nil
+	}
+	return value, nil
+}
+
+// plainBool writes a boolean as Hive does where a setting's value is wanted; by itself it would become 1 or 0.
+func plainBool(from, to reflect.Type, value any) (any, error) {
+	if b, ok := value.(bool); ok && from.Kind() == reflect.Bool && to.Kind() == reflect.String {
+		return strconv.FormatBool(b), nil
 	}
 	return value, nil
 }

@@ -28,6 +28,8 @@ type Upstream struct {
 	DialTimeout  time.Duration `koanf:"dial_timeout"`
 	// LLAPNodes is the number of LLAP nodes where Hive cannot tell it; 0 means unknown.
 	LLAPNodes int `koanf:"llap_nodes"`
+	// Release is the release line or the profile of Releases to judge joins by; empty: what the server's version tells.
+	Release string `koanf:"release"`
 }
 
 // Server is one of several HiveServer2s: host:port of its binary port and of its HTTP port, which is Address when empty.

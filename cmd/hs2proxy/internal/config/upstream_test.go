@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
@@ -122,5 +123,33 @@ func TestListsFromTheEnvironment(t *testing.T) {
 	}
 	if _, err := Load("", []string{"HS2PROXY_DATABASE__REDACT=[{pattern: "}); err == nil || !strings.Contains(err.Error(), "redact") {
 		t.Errorf("a torn list: %v", err)
+	}
+}
+
+func TestReleases(t *testing.T) {
+	const vendor = `releases: [{name: vendor-7, base: hive-3, versions: ["3.1.3000.*"], defaults: {hive.stats.fetch.column.stats: true, hive.exec.reducers.max: 99}}]
+`
+	cfg, err := Load(write(t, vendor+`upstream: {address: "hive:10000", release: vendor-7}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Error(err)
+	}
+	s := advisor.NewSettings(cfg.Releases.Choose(cfg.Upstream.Release, "4.0.1").Fill(nil, "4.0.1"))
+	if s.Release != advisor.Hive3 || !s.FetchColumnStats || s.ReducersMax != 99 {
+		t.Errorf("%+v", s)
+	}
+	for text, want := range map[string]string{
+		`upstream: {address: "hive:10000", release: hive-5}`:                     `upstream.release: "hive-5" is not valid, want one of hive-4, hive-3, hive-2, or nothing`,
+		`{upstream: {address: "hive:10000"}, releases: [{name: x, base: hive}]}`: `releases[0].base: "hive" is not valid`,
+	} {
+		cfg, err := Load(write(t, text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -20,6 +20,9 @@ func (c Config) Validate() error {
 	v.address("listen", c.Listen, true)
 	v.clients(c.Clients)
 	v.upstream(c.Upstream)
+	v.below("", c.Releases.Validate())
+	v.check(c.Upstream.Release == "" || c.Releases.Knows(c.Upstream.Release), "upstream.release", c.Upstream.Release,
+		"one of "+strings.Join(c.Releases.Names(), ", ")+", or nothing")
 	const frameMin, frameMax = 1 << 20, 1<<31 - 1
 	v.check(c.Relay.CallLimit >= frameMin && c.Relay.CallLimit <= frameMax, "relay.call_limit", c.Relay.CallLimit,
 		"bytes between 1048576 and 2147483647, at least hive.server2.thrift.max.message.size")

@@ -41,6 +41,9 @@ type Query struct {
 type Analyzer struct {
 	Upstream  string
 	LLAPNodes int
+	// Release names the release line or profile to judge by; empty: the one that the server's version tells.
+	Release   string
+	Profiles  advisor.Profiles
 	Explainer *Explainer
 	Server    *Server
 	Tables    *Tables
@@ -65,7 +68,8 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 		Upstream: a.Upstream, HiveVersion: facts.Version, Fingerprint: q.Fingerprint, Database: q.Target.Database, Cause: q.Cause,
 	}
 	raw := overlaid(facts.Settings, q.Target.Settings, q.Target.ConfOverlay)
-	out.Settings = thatMatter(raw)
+	release := a.Profiles.Choose(a.Release, facts.Version)
+	out.Settings, raw = release.Fill(thatMatter(raw), facts.Version), release.Fill(raw, facts.Version)
 
 	text, err := a.Explainer.Explain(ctx, q.Target, q.SQL)
 	if refused, ok := refusal(err); ok && q.Fallback != "" && strings.Contains(refused.Message, "already exists") {

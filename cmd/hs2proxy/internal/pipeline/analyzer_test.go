@@ -235,3 +235,40 @@ func TestAge(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestAnalyzeByRelease(t *testing.T) {
+	for name, c := range map[string]struct {
+		version, release string
+		want             advisor.Release
+		mark             string
+	}{
+		"Hive 4":                    {"4.0.1", "", advisor.Hive4, ""},
+		"Hive 3":                    {"3.1.3", "", advisor.Hive3, "hive-3"},
+		"configured":                {"3.1.3", "hive-4", advisor.Hive4, "hive-4"},
+		"a vendor's, by version":    {"3.1.3000.7", "", advisor.Hive4, "hive-4"},
+		"a vendor's, as configured": {"4.0.1", "vendor", advisor.Hive4, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, hive := startHive(t), newFakeHive()
+			hive.rows("SET -v", []string{"hive.execution.engine=tez"})
+			hive.rows("SELECT version()", []string{c.version + " rabc"})
+			a := shopAnalyzer(t, server, hive)
+			a.Release = c.release
+			a.Profiles = advisor.Profiles{{
+				Name: "vendor", Base: advisor.Hive4, Versions: []string{"3.1.3000.*"}, Defaults: map[string]string{"hive.auto.convert.join.noconditionaltask.size": "12345678"},
+			}}
+			got, err := a.Analyze(within(t), shopQuery(server))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := got.JoinSettings()
+			if s.Release != c.want || got.Settings[advisor.ReleaseName] != c.mark {
+				t.Errorf("release %s, recorded as %q", s.Release, got.Settings[advisor.ReleaseName])
+			}
+			vendor := strings.HasPrefix(name, "a vendor")
+			if (s.NoConditionalTaskSize == 12345678) != vendor || (got.Joins[0].Decision.Budget == 12345678) != vendor {
+				t.Errorf("settings' budget %d, decision's %d", s.NoConditionalTaskSize, got.Joins[0].Decision.Budget)
+			}
+		})
+	}
+}

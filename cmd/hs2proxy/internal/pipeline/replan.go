@@ -95,7 +95,7 @@ func (r *Replanner) query(q store.AffectedQuery) (Query, bool) {
 		return Query{}, false
 	}
 	return Query{
-		SQL: q.SampleSQL, Fingerprint: q.Fingerprint, Fallback: hiveql.Parse(q.SampleSQL).Query, Target: Target{Settings: q.Settings, Database: q.Database},
+		SQL: q.SampleSQL, Fingerprint: q.Fingerprint, Fallback: hiveql.Parse(q.SampleSQL).Query, Target: Target{Settings: advisor.HiveSettings(q.Settings), Database: q.Database},
 	}, true
 }
 
