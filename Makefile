@@ -39,8 +39,8 @@ e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooK
 	  -run 'Hive(Types|Refusals|ForeignSession)|(Sample|Check)OnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
-e2e-full: ## the same and what takes long
-	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 60m $(E2E)
+e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive
+	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 120m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 40m \
 	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
