@@ -9,7 +9,7 @@ import (
 
 func TestFalseAlarm(t *testing.T) {
 	alarm := Refresh{
-		State: RefreshDone, Effect: EffectNoChange, RequestedBy: "schedule nightly",
+		State: RefreshDone, Effect: EffectNoChange, Schedule: "nightly",
 		Before: &advisor.TableStats{ColumnsAccurate: []string{"a", "b"}}, After: &advisor.TableStats{ColumnsAccurate: []string{"b"}},
 	}
 	if !FalseAlarm(alarm) {
@@ -19,7 +19,7 @@ func TestFalseAlarm(t *testing.T) {
 		"effective":             func(r *Refresh) { r.Effect = EffectEffective },
 		"ineffective":           func(r *Refresh) { r.Effect = EffectIneffective },
 		"failed":                func(r *Refresh) { r.State = RefreshFailed },
-		"asked for by a person": func(r *Refresh) { r.RequestedBy = "ann" },
+		"asked for by a person": func(r *Refresh) { r.Schedule = "" },
 		"not read":              func(r *Refresh) { r.After = nil },
 		"a column gained":       func(r *Refresh) { r.After = &advisor.TableStats{ColumnsAccurate: []string{"b", "c"}} },
 	} {
@@ -75,5 +75,33 @@ func TestNextFactor(t *testing.T) {
 	}
 	if got := (Thresholds{}).NextFactor(0); got != 1 {
 		t.Errorf("no threshold: %v", got)
+	}
+}
+
+func TestFactorsOfTables(t *testing.T) {
+	all := DefaultThresholds()
+	all.Tables = []TableThresholds{{Pattern: "shop.special", Stale: new(0.3), High: new(0.4)}, {Pattern: "off.*", Off: true}}
+	all.Factors = map[string]float64{"shop.items": 1.5, "shop.special": 1.5, "off.t": 2}
+	for table, want := range map[string][3]float64{
+		"Shop.Items":   {0.15, 0.3, 0.5},
+		"shop.special": {0.15, 0.45, 0.5},
+		"shop.other":   {0.1, 0.2, 0.5},
+	} {
+		got, off := all.For(table)
+		again, _ := got.For(table) // thresholds of one table are handed on as such
+		for i, g := range [3]float64{got.Watch, got.Stale, got.High} {
+			if math.Abs(g-want[i]) > 1e-9 {
+				t.Errorf("%s: %+v, want %v", table, got, want)
+			}
+		}
+		if off || again.Stale != got.Stale || again.Drift != got.Drift {
+			t.Errorf("%s: off %v, a second time %+v", table, off, again)
+		}
+	}
+	if got, _ := all.For("shop.items"); math.Abs(got.Drift-0.3) > 1e-9 {
+		t.Errorf("drift %v", got.Drift)
+	}
+	if _, off := all.For("off.t"); !off {
+		t.Error("a table that is opted out is back")
 	}
 }

@@ -30,6 +30,9 @@ type Thresholds struct {
 	AgeOther  time.Duration `koanf:"age_other"`
 	// Tables override the above for tables by name. The first pattern that matches wins.
 	Tables []TableThresholds `koanf:"tables"`
+	// Factors are what false alarms raise the thresholds of tables by, by "database.table" in lower case; see Raised. They are learnt,
+	// not configured.
+	Factors map[string]float64 `koanf:"-"`
 }
 
 // TableThresholds override Thresholds for the tables whose name matches. A nil number keeps the general one.
@@ -125,13 +128,15 @@ func MatchTable(pattern, table string) bool {
 
 // For returns the thresholds in force for "database.table"; off when the table is opted out.
 func (t Thresholds) For(table string) (in Thresholds, off bool) {
+	factor := t.Factors[strings.ToLower(table)]
+	t.Factors = nil
 	for _, o := range t.Tables {
 		if MatchTable(o.Pattern, table) {
-			return t.override(o), o.Off
+			return t.override(o).Raised(factor), o.Off
 		}
 	}
 	t.Tables = nil
-	return t, false
+	return t.Raised(factor), false
 }
 
 func (t Thresholds) override(o TableThresholds) Thresholds {

@@ -306,7 +306,10 @@ func (s *Store) finish(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) err
 			"id": r.ID, "position": i, "fingerprint": text(c.Fingerprint), "ordinal": c.Ordinal, "before": strategy(c.Before), "after": strategy(c.After),
 		})
 	}
-	return tx.SendBatch(ctx, batch).Close()
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return err
+	}
+	return s.finishProof(ctx, tx, r)
 }
 
 // giveBack makes a refresh wait again. When a new request for the table waits already, that one does its work.

@@ -165,6 +165,9 @@ func (a *App) Start(ctx context.Context) error {
 			a.whenReady(background, a.refresher.run)
 		}
 		a.whenReady(background, a.keep)
+		if a.watch != nil {
+			a.whenReady(background, a.prove)
+		}
 	}
 	a.recorder.Start()
 	a.background.Go(func() {

@@ -41,7 +41,7 @@ func newRefresher(cfg config.Config, login pipeline.Login, s *store.Store, w *pi
 	}
 	apply()
 	runner := statscheck.NewRunner(statscheck.RunnerConfig{
-		Timeout: cfg.Stats.Refresh.Timeout, NeededColumns: r.neededColumns,
+		Timeout: cfg.Stats.Refresh.Timeout, NeededColumns: r.neededColumns, Predicted: s.SavePrediction,
 	}, r, replan, log)
 	r.worker = statscheck.NewWorker(statscheck.WorkerConfig{}, r, runner, r.wake, log)
 	return r, nil
@@ -164,6 +164,7 @@ func (r *refresher) Finish(ctx context.Context, job statscheck.Refresh) error {
 	if job.Effect != statscheck.EffectIneffective {
 		err = r.store.Rebase(ctx, job.Upstream, job.Table, statscheck.NewBaseline(*job.After))
 	}
+	r.learn(ctx, job)
 	if err = errors.Join(err, r.watch.Check(ctx, job.Table)); err != nil {
 		r.log.Warn().Str("table", job.Table).Err(err).Msg("staleness after a refresh not judged yet")
 	}

@@ -27,6 +27,7 @@ func (c *Cache) SetMaxAge(d time.Duration) {
 func (w *Watch) SetThresholds(limits statscheck.Thresholds) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	limits.Factors = w.mu.limits.Factors
 	w.mu.limits = limits
 }
 

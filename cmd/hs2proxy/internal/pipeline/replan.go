@@ -79,7 +79,7 @@ func (r *Replanner) explain(ctx context.Context, upstream, table string, cause s
 		if err := r.Records.RecordPlan(ctx, *a); err != nil {
 			return out, err
 		}
-		out = append(out, strategiesOf(q.Fingerprint, a.Joins)...)
+		out = append(out, strategiesOf(q.Fingerprint, table, a)...)
 	}
 	return out, nil
 }
@@ -99,10 +99,14 @@ func (r *Replanner) query(q store.AffectedQuery) (Query, bool) {
 	}, true
 }
 
-func strategiesOf(fingerprint string, joins []advisor.JoinVerdict) []statscheck.JoinStrategy {
-	out := make([]statscheck.JoinStrategy, 0, len(joins))
-	for _, j := range joins {
-		out = append(out, statscheck.JoinStrategy{Fingerprint: fingerprint, Ordinal: j.Join.Ordinal, Strategy: j.Join.Strategy})
+// strategiesOf are a query's joins, with what each should become once the table's statistics are true.
+func strategiesOf(fingerprint, table string, a *store.Analysis) []statscheck.JoinStrategy {
+	settings := settingsOf(a)
+	out := make([]statscheck.JoinStrategy, 0, len(a.Joins))
+	for i := range a.Joins {
+		j := statscheck.JoinStrategy{Fingerprint: fingerprint, Ordinal: a.Joins[i].Join.Ordinal, Strategy: a.Joins[i].Join.Strategy}
+		j.Expected, j.Basis = predict(&a.Joins[i], table, &settings)
+		out = append(out, j)
 	}
 	return out
 }
