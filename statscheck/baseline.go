@@ -3,6 +3,7 @@ package statscheck
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 )
@@ -85,4 +86,23 @@ func contradicts(b *Baseline, read advisor.TableStats) bool {
 
 func contradiction(b *Baseline, read advisor.TableStats) string {
 	return fmt.Sprintf("the files changed by %.0f %% and numRows stayed at %d", 100*drift(b.Bytes, read.TotalSize), *read.Rows)
+}
+
+// RebaseAnalyzed takes a reading for the new zero point when it is younger than an ANALYZE that was seen and counts rows, which is
+// younger than the baseline and all writes, and Hive flags what it counted.
+func RebaseAnalyzed(b *Baseline, w Writes, analyzedAt time.Time, read advisor.TableStats) Rebasing {
+	out := Rebasing{Baseline: b, Writes: w}
+	_, corrupt := checkR1(read, DefaultThresholds())
+	switch {
+	case analyzedAt.IsZero() || b != nil && !analyzedAt.After(b.At):
+		out.Reason = "no ANALYZE was seen since the baseline"
+	case !read.ReadAt.After(analyzedAt) || !analyzedAt.After(w.LastAt):
+		out.Reason = "something was written after the ANALYZE, or the statistics were not read after it"
+	case !read.BasicAccurate || read.Rows == nil || corrupt:
+		out.Reason = "Hive does not flag what ANALYZE counted"
+	default:
+		fresh := NewBaseline(read)
+		return Rebasing{Kept: true, Baseline: &fresh, Reason: fmt.Sprintf("analysed: %d rows", *read.Rows)}
+	}
+	return out
 }

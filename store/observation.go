@@ -18,6 +18,10 @@ type Observation struct {
 	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
 	// statement where they are zero.
 	Writes []TableWrite
+	// Analyzed is the table whose statistics it set, once that is known.
+	Analyzed *TableAnalyze `json:",omitempty"`
+	// Contradictions are what its end tells of the planner's numbers of tables.
+	Contradictions []TableContradiction `json:",omitempty"`
 	// Findings are what its end tells of its plan; they count once, with the outcome.
 	Findings []advisor.Finding `json:",omitempty"`
 	// Altered: a Redactor has changed the statement's text, so it is no sample to explain again.
@@ -62,7 +66,9 @@ type Analysis struct {
 	Tables []string
 	// Usage tells, by table, which columns are used and which statistics state the plan printed. Join columns and states
 	// are taken from Joins too.
-	Usage       map[string]statscheck.Usage
+	Usage map[string]statscheck.Usage
+	// Reads tells, by partitioned table, which partitions are read; Fingerprint is empty. The first 64 names are kept.
+	Reads       map[string]statscheck.PlanRead `json:",omitempty"`
 	ExplainedAt time.Time
 	Duration    time.Duration
 	// Error is Hive's words when EXPLAIN failed; nothing else is known then.
@@ -92,10 +98,32 @@ type TableWrite struct {
 	Table       string
 	StatementID string
 	Op          hiveql.WriteOp
+	// Partitions are those the statement names, as statscheck.PartitionSpec writes them; "" or none at all is the whole table, or
+	// partitions not named.
+	Partitions []string `json:",omitempty"`
 	// Rows written; nil when they could not be counted.
 	Rows *int64
 	// ColumnsChanged: ADD, REPLACE or CHANGE COLUMN.
 	ColumnsChanged bool
-	// At is when the statement ended.
-	At time.Time
+	// StartedAt and At are when the statement began, zero when unknown, and ended.
+	StartedAt time.Time
+	At        time.Time
+}
+
+// TableAnalyze is an ANALYZE of a client's, or an UPDATE STATISTICS.
+type TableAnalyze struct {
+	Table string
+	// Partition is as statscheck.PartitionSpec writes it, "" for the whole table.
+	Partition string
+	// ForColumns: of Columns, or of all when there are none.
+	ForColumns bool
+	Columns    []string
+	// CountsRows: neither NOSCAN nor UPDATE STATISTICS.
+	CountsRows bool
+}
+
+// TableContradiction is a contradiction and the table it is about.
+type TableContradiction struct {
+	Table string
+	statscheck.Contradiction
 }

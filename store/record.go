@@ -66,7 +66,7 @@ func (s *Store) RecordStatement(ctx context.Context, o Observation) error {
 // recording is one run of RecordStatement's transaction.
 //
 // Lock order, for all transactions of this package: statement, plan chain (advisory), plan, tables by name, findings by
-// kind and subject, uses, query, tables written by name. Deadlocks that remain are run again.
+// kind and subject, uses, tables analysed and contradicted, query, tables written by name. Deadlocks that remain are run again.
 type recording struct {
 	s        *Store
 	tx       pgx.Tx
@@ -100,6 +100,7 @@ func (r *recording) run(ctx context.Context) error {
 		}
 	}
 	r.queueOutcome(batch, st, old.state)
+	r.queueSignals(batch)
 	if inserted && st.Info.Fingerprint != "" {
 		batch.Queue(queryRun, pgx.NamedArgs{
 			"fingerprint": text(st.Info.Fingerprint), "started": r.started(), "sample": r.sample(),
@@ -196,6 +197,9 @@ func (r *recording) writes() []TableWrite {
 		}
 		if w.At.IsZero() {
 			w.At = r.started()
+		}
+		if w.StartedAt.IsZero() && !r.o.Statement.StartedAt.IsZero() {
+			w.StartedAt = r.started()
 		}
 		out[i] = w
 	}

@@ -384,7 +384,7 @@ func TestUsageOfATable(t *testing.T) {
 	f.ok(f.RecordStatement(t.Context(), store.Observation{Session: s, Statement: statement(s, "SELECT 2", "f2", t0), Analysis: b}))
 	got, err := f.UsageOf(t.Context(), "hive-a", "shop.items")
 	f.ok(err)
-	want := statscheck.Usage{JoinColumns: []string{"brand", "id"}, OtherColumns: []string{"price"}, PlanBasic: "NONE", PlanColumn: "PARTIAL"}
+	want := statscheck.Usage{JoinColumns: []string{"brand", "id"}, OtherColumns: []string{"price"}, PlanBasic: "NONE", PlanColumn: "PARTIAL", Joins: 1}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

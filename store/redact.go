@@ -33,8 +33,30 @@ func (o Observation) Redacted(keepLiterals bool, redact *Redactor) Observation {
 		o.Analysis = r.redactedAnalysis(*o.Analysis)
 	}
 	o.Writes = slices.Clone(o.Writes)
+	for i := range o.Writes {
+		o.Writes[i].Partitions = specs(redact, o.Writes[i].Partitions)
+	}
+	if o.Analyzed != nil {
+		a := *o.Analyzed
+		a.Partition = specs(redact, []string{a.Partition})[0]
+		o.Analyzed = &a
+	}
 	o.Findings = r.findings(o.Findings)
 	return o
+}
+
+// specs are partitions as they may be stored. One that holds what the redactor takes out stands for the whole table.
+func specs(redact *Redactor, list []string) []string {
+	if len(list) == 0 {
+		return []string{""}
+	}
+	out := make([]string, len(list))
+	for i, spec := range list {
+		if spec = text(spec); redact.Text(spec) == spec {
+			out[i] = spec
+		}
+	}
+	return out
 }
 
 func (r *recording) redactedAnalysis(a Analysis) *Analysis {

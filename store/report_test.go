@@ -66,6 +66,9 @@ func scene(f *fixture) (refresh int64) {
 		{Rule: statscheck.R3Columns, Level: statscheck.LevelHigh, Reason: "id has no statistics", Columns: []string{"id"}},
 	}, ptr(0.7)))
 	f.ok(f.SaveStaleness(t.Context(), "hive-b", "shop.logs", []statscheck.Staleness{{Rule: statscheck.R2NoBasic, Level: statscheck.LevelCritical, Reason: "none"}}, ptr(0.0)))
+	f.ok(f.AddForeignWrites(t.Context(), "hive-b", "shop.logs", []statscheck.ForeignWrite{{
+		Before: statscheck.Reading{Bytes: ptr(int64(10)), At: hour(3)}, After: statscheck.Reading{Bytes: ptr(int64(90)), At: hour(4)},
+	}}))
 
 	refresh = f.request(store.RefreshRequest{Upstream: "hive-a", Table: "shop.items", Mode: statscheck.ModeColumns, Columns: []string{"id"}, Reason: "R4", RequestedBy: "nightly"})
 	r := f.claim(f.Store, time.Minute, "hive-a")

@@ -15,9 +15,9 @@ type Policy struct {
 	Sessions time.Duration
 	// Plans with their joins, by when they were last seen, queries without plans and statements, and counted agreement with the planner.
 	Plans time.Duration
-	// Stats are snapshots of table statistics but the latest one of each table, and tables not seen any more.
+	// Stats are snapshots of table statistics but the latest one of each table, clients' ANALYZEs, and partitions and tables not seen any more.
 	Stats time.Duration
-	// Findings, by when they were last seen, and staleness that no longer holds.
+	// Findings, by when they were last seen, staleness that no longer holds, foreign writes and contradicted estimates.
 	Findings time.Duration
 	// Refreshes, by their end.
 	Refreshes time.Duration
@@ -83,6 +83,18 @@ DELETE FROM hs2proxy.fidelity_days WHERE (upstream_id, hive_version, day) IN (
 	expireStaleness = `
 DELETE FROM hs2proxy.staleness WHERE (table_id, partition_name, rule) IN (
     SELECT x.table_id, x.partition_name, x.rule FROM hs2proxy.staleness x WHERE x.cleared_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+	expirePartitions = `
+DELETE FROM hs2proxy.partitions WHERE (table_id, name) IN (
+    SELECT x.table_id, x.name FROM hs2proxy.partitions x WHERE x.read_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+	expireAnalyzes = `
+DELETE FROM hs2proxy.analyzes WHERE (table_id, statement_id) IN (
+    SELECT x.table_id, x.statement_id FROM hs2proxy.analyzes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+	expireForeign = `
+DELETE FROM hs2proxy.foreign_writes WHERE id IN (
+    SELECT x.id FROM hs2proxy.foreign_writes x WHERE x.seen_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+	expireContradictions = `
+DELETE FROM hs2proxy.contradictions WHERE (table_id, statement_id, kind) IN (
+    SELECT x.table_id, x.statement_id, x.kind FROM hs2proxy.contradictions x WHERE x.at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireRefreshes = `
 DELETE FROM hs2proxy.refreshes WHERE id IN (
     SELECT x.id FROM hs2proxy.refreshes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
@@ -102,6 +114,10 @@ func (s *Store) Retention(ctx context.Context, p Policy) (Deleted, error) {
 	}{
 		{"statements", expireStatements, p.Statements},
 		{"table_writes", expireWrites, p.Statements},
+		{"analyzes", expireAnalyzes, p.Stats},
+		{"contradictions", expireContradictions, p.Findings},
+		{"foreign_writes", expireForeign, p.Findings},
+		{"partitions", expirePartitions, p.Stats},
 		{"sessions", expireSessions, p.Sessions},
 		{"plans", expirePlans, p.Plans},
 		{"plan_uses", expireUses, p.Plans},

@@ -12,7 +12,9 @@ import (
 )
 
 const healthUpdate = `
-UPDATE hs2proxy.tables SET health = @health, checked_at = @at WHERE upstream_id = @upstream AND name = @name`
+UPDATE hs2proxy.tables SET health = @health, checked_at = @at, known_rows = @rows, known_rows_from = @rows_from, known_bytes = @bytes,
+    known_bytes_from = @bytes_from, columns_needed = @needed, columns_covered = @covered
+WHERE upstream_id = @upstream AND name = @name`
 
 const stalenessUpsert = `
 INSERT INTO hs2proxy.staleness AS s (table_id, partition_name, rule, level, reason, evidence, columns, since, seen_at)
@@ -22,18 +24,41 @@ ON CONFLICT (table_id, partition_name, rule) DO UPDATE SET
     level = excluded.level, reason = excluded.reason, evidence = excluded.evidence, columns = excluded.columns,
     since = CASE WHEN s.cleared_at IS NULL THEN s.since ELSE excluded.since END, seen_at = excluded.seen_at, cleared_at = NULL`
 
-// stalenessClear ends what was not found to hold in this check.
+// stalenessClear ends what was not found to hold in this check, as far as it looked. R7 is judged over all partitions.
 const stalenessClear = `
 UPDATE hs2proxy.staleness s SET cleared_at = @at
 FROM hs2proxy.tables t
 WHERE t.id = s.table_id AND t.upstream_id = @upstream AND t.name = @name AND s.cleared_at IS NULL
+  AND (@looked::text[] IS NULL OR s.partition_name = '' OR s.rule = 'R7' OR s.partition_name = ANY (@looked::text[]))
   AND NOT EXISTS (SELECT 1 FROM unnest(@partitions::text[], @rules::text[]) AS h(partition_name, rule)
                   WHERE h.partition_name = s.partition_name AND h.rule = s.rule)`
 
 // SaveStaleness records all rules that hold now for a table and its partitions, and its health. Rules that held before
 // and are not among them are cleared.
 func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds []statscheck.Staleness, health statscheck.Health) error {
-	holds = slices.Clone(holds)
+	return s.saveChecked(ctx, upstream, table, Checked{Holds: holds, Health: health}, nil)
+}
+
+// Checked is what a check of a table found.
+type Checked struct {
+	// Holds are the rules that hold.
+	Holds  []statscheck.Staleness
+	Health statscheck.Health
+	// Partitions are those that were read and judged, Gone those that turned out to be there no more. What holds for others stays.
+	Partitions, Gone []string
+	Known            statscheck.Known
+	// Needed are the columns that queries use, Covered those of them with valid statistics.
+	Needed, Covered []string
+}
+
+// SaveChecked records a check of a table. Rules that held before for what was judged, and are not in Holds, are cleared.
+func (s *Store) SaveChecked(ctx context.Context, upstream, table string, c Checked) error {
+	return s.saveChecked(ctx, upstream, table, c, append(texts(c.Partitions), texts(c.Gone)...))
+}
+
+// saveChecked clears what holds for the partitions looked at; nil: for all.
+func (s *Store) saveChecked(ctx context.Context, upstream, table string, c Checked, looked []string) error {
+	holds, health := slices.Clone(c.Holds), c.Health
 	slices.SortStableFunc(holds, func(a, b statscheck.Staleness) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -47,7 +72,11 @@ func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds
 			return err
 		}
 		at := s.now()
-		args := pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "health": health}
+		args := pgx.NamedArgs{
+			"upstream": id, "name": text(table), "at": at, "health": health,
+			"rows": c.Known.Rows, "rows_from": orNil(string(c.Known.RowsFrom)), "bytes": c.Known.Bytes, "bytes_from": orNil(string(c.Known.BytesFrom)),
+			"needed": texts(c.Needed), "covered": texts(c.Covered),
+		}
 		batch := &pgx.Batch{}
 		batch.Queue(tableInsert, args)
 		batch.Queue(healthUpdate, args)
@@ -63,7 +92,12 @@ func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds
 				"reason": text(s.o.Redact.Text(h.Reason)), "evidence": ev, "columns": texts(h.Columns),
 			})
 		}
-		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules})
+		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules, "looked": looked})
+		if len(looked) > 0 {
+			args["partitions"], args["gone"] = texts(c.Partitions), texts(c.Gone)
+			batch.Queue(partitionsRead, args)
+			batch.Queue(partitionsGone, args)
+		}
 		return tx.SendBatch(ctx, batch).Close()
 	})
 }

@@ -17,23 +17,34 @@ import (
 // tableUsed touches a row only when something is new or a minute has passed: statements over one table must not queue up
 // behind each other.
 const tableUsed = `
-INSERT INTO hs2proxy.tables AS t (upstream_id, name, first_seen, used_at, join_columns, other_columns, plan_basic, plan_column)
-VALUES (@upstream, @name, @at, @at, @joined, @other, @basic, @column)
+INSERT INTO hs2proxy.tables AS t (upstream_id, name, first_seen, used_at, join_columns, other_columns, plan_basic, plan_column, plan_rows)
+VALUES (@upstream, @name, @at, @at, @joined, @other, @basic, @column, @rows)
 ON CONFLICT (upstream_id, name) DO UPDATE SET
     used_at = greatest(t.used_at, excluded.used_at),
     join_columns = ARRAY(SELECT DISTINCT c FROM unnest(t.join_columns || excluded.join_columns) c ORDER BY c),
     other_columns = ARRAY(SELECT DISTINCT c FROM unnest(t.other_columns || excluded.other_columns) c ORDER BY c),
     plan_basic = CASE WHEN excluded.plan_basic <> '' AND excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN excluded.plan_basic ELSE t.plan_basic END,
-    plan_column = CASE WHEN excluded.plan_column <> '' AND excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN excluded.plan_column ELSE t.plan_column END
+    plan_column = CASE WHEN excluded.plan_column <> '' AND excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN excluded.plan_column ELSE t.plan_column END,
+    plan_rows = CASE WHEN excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN coalesce(excluded.plan_rows, t.plan_rows) ELSE t.plan_rows END
 WHERE t.used_at IS NULL OR excluded.used_at > t.used_at + interval '1 minute'
    OR NOT t.join_columns @> excluded.join_columns OR NOT t.other_columns @> excluded.other_columns
    OR excluded.used_at >= t.used_at AND (excluded.plan_basic <> '' AND excluded.plan_basic <> t.plan_basic
-                                      OR excluded.plan_column <> '' AND excluded.plan_column <> t.plan_column)`
+                                      OR excluded.plan_column <> '' AND excluded.plan_column <> t.plan_column
+                                      OR excluded.plan_rows IS DISTINCT FROM t.plan_rows AND excluded.plan_rows IS NOT NULL)`
 
 const planTablesInsert = `
 INSERT INTO hs2proxy.plan_tables (plan_id, table_id)
 SELECT @plan, t.id FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = ANY (@names)
 ON CONFLICT DO NOTHING`
+
+const planReadsUpdate = `
+UPDATE hs2proxy.plan_tables x SET partitions = @partitions, partitions_read = @total, build = @build
+FROM hs2proxy.tables t
+WHERE t.id = x.table_id AND x.plan_id = @plan AND t.upstream_id = @upstream AND t.name = @name
+  AND (x.partitions, x.partitions_read, x.build) IS DISTINCT FROM (@partitions::text[], @total::integer, @build::boolean)`
+
+// maxPlanPartitions is how many of the partitions a plan reads are kept by name.
+const maxPlanPartitions = 64
 
 // planTables records which tables a plan reads and how they are used.
 func (r *recording) planTables(ctx context.Context, plan int64, a Analysis) error {
@@ -47,10 +58,18 @@ func (r *recording) planTables(ctx context.Context, plan int64, a Analysis) erro
 		u := usage[name]
 		batch.Queue(tableUsed, pgx.NamedArgs{
 			"upstream": r.upstream, "name": name, "at": a.ExplainedAt, "joined": texts(u.JoinColumns), "other": texts(u.OtherColumns),
-			"basic": u.PlanBasic, "column": u.PlanColumn,
+			"basic": u.PlanBasic, "column": u.PlanColumn, "rows": u.PlanRows,
 		})
 	}
 	batch.Queue(planTablesInsert, pgx.NamedArgs{"plan": plan, "upstream": r.upstream, "names": names})
+	for _, name := range names {
+		if read, ok := a.Reads[name]; ok {
+			kept := texts(read.Partitions[:min(len(read.Partitions), maxPlanPartitions)])
+			batch.Queue(planReadsUpdate, pgx.NamedArgs{
+				"plan": plan, "upstream": r.upstream, "name": name, "partitions": kept, "total": max(read.Total, len(kept)), "build": read.Build,
+			})
+		}
+	}
 	return r.tx.SendBatch(ctx, batch).Close()
 }
 
@@ -91,7 +110,12 @@ func usageOf(a Analysis) map[string]statscheck.Usage {
 }
 
 func merge(a, b statscheck.Usage) statscheck.Usage {
+	rows := b.PlanRows
+	if rows == nil || *rows < 0 {
+		rows = a.PlanRows
+	}
 	return statscheck.Usage{
+		PlanRows:    rows,
 		JoinColumns: union(a.JoinColumns, b.JoinColumns), OtherColumns: union(a.OtherColumns, b.OtherColumns),
 		PlanBasic: worse(a.PlanBasic, b.PlanBasic), PlanColumn: worse(a.PlanColumn, b.PlanColumn),
 	}
@@ -132,8 +156,9 @@ func (s *Store) KnownTables(ctx context.Context, upstream string) (names []strin
 }
 
 const usageSelect = `
-SELECT t.join_columns, t.other_columns, t.plan_basic, t.plan_column
+SELECT t.join_columns, t.other_columns, t.plan_basic, t.plan_column, t.plan_rows, coalesce(tu.uses, 0)
 FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
+LEFT JOIN hs2proxy.table_uses tu ON tu.table_id = t.id
 WHERE u.name = @upstream AND t.name = @table`
 
 // UsageOf is how queries use a table; zero for a table never seen.
@@ -141,7 +166,7 @@ func (s *Store) UsageOf(ctx context.Context, upstream, table string) (statscheck
 	var u statscheck.Usage
 	err := s.do(ctx, "read a table's usage", func(ctx context.Context) error {
 		err := s.pool.QueryRow(ctx, usageSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
-			Scan(&u.JoinColumns, &u.OtherColumns, &u.PlanBasic, &u.PlanColumn)
+			Scan(&u.JoinColumns, &u.OtherColumns, &u.PlanBasic, &u.PlanColumn, &u.PlanRows, &u.Joins)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

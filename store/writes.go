@@ -20,8 +20,8 @@ ON CONFLICT (upstream_id, name) DO NOTHING`
 const tableID = `SELECT id FROM hs2proxy.tables WHERE upstream_id = @upstream AND name = @name`
 
 const writeInsert = `
-INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at)
-SELECT t.id, @statement, @op, @rows, @changed, @at FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
+INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at, partitions, started_at)
+SELECT t.id, @statement, @op, @rows, @changed, @at, @partitions, least(@started::timestamptz, @at::timestamptz) FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
 ON CONFLICT (table_id, statement_id) DO NOTHING`
 
 // writeCount counts a write after the baseline; one that the baseline already includes changes nothing.
@@ -64,7 +64,10 @@ func addWrites(ctx context.Context, tx pgx.Tx, s *Store, writes []TableWrite) er
 		}
 		args := pgx.NamedArgs{
 			"upstream": upstream, "name": text(w.Table), "statement": w.StatementID, "op": text(string(w.Op)), "rows": w.Rows,
-			"changed": w.ColumnsChanged, "at": stamp(w.At),
+			"changed": w.ColumnsChanged, "at": stamp(w.At), "partitions": specs(s.o.Redact, w.Partitions), "started": nil,
+		}
+		if !w.StartedAt.IsZero() {
+			args["started"] = stamp(w.StartedAt)
 		}
 		isNew := false
 		batch := &pgx.Batch{}
@@ -77,7 +80,10 @@ func addWrites(ctx context.Context, tx pgx.Tx, s *Store, writes []TableWrite) er
 			return err
 		}
 		if isNew {
-			if _, err := tx.Exec(ctx, writeCount, args); err != nil {
+			counting := &pgx.Batch{}
+			counting.Queue(writeCount, args)
+			counting.Queue(foreignExplained, args)
+			if err := tx.SendBatch(ctx, counting).Close(); err != nil {
 				return err
 			}
 		}
@@ -96,6 +102,7 @@ func oncePerStatement(writes []TableWrite) []TableWrite {
 		}
 		o := &out[last]
 		o.ColumnsChanged = o.ColumnsChanged || w.ColumnsChanged
+		o.Partitions = union(specs(nil, o.Partitions), specs(nil, w.Partitions))
 		if o.Rows != nil && w.Rows != nil {
 			sum := addUp(max(0, *o.Rows), max(0, *w.Rows))
 			o.Rows = &sum
@@ -109,7 +116,12 @@ func oncePerStatement(writes []TableWrite) []TableWrite {
 const writesSelect = `
 SELECT t.writes_rows, t.writes_counted, t.writes_uncounted, t.writes_last_at, t.columns_changed,
        (SELECT count(*) FROM hs2proxy.table_writes x
-        WHERE x.table_id = t.id AND x.op IN ('INSERT_OVERWRITE', 'CREATE') AND (t.baseline_at IS NULL OR x.written_at > t.baseline_at))
+        WHERE x.table_id = t.id AND x.op IN ('INSERT_OVERWRITE', 'CREATE') AND (t.baseline_at IS NULL OR x.written_at > t.baseline_at)),
+       (SELECT CASE WHEN bool_and(p.name <> '') AND count(*) FILTER (WHERE x.written_rows IS NULL) = 0 THEN count(DISTINCT p.name) ELSE 0 END
+        FROM hs2proxy.table_writes x CROSS JOIN LATERAL unnest(x.partitions) AS p(name)
+        WHERE x.table_id = t.id AND (t.baseline_at IS NULL OR x.written_at > t.baseline_at)),
+       EXISTS (SELECT 1 FROM hs2proxy.foreign_writes f WHERE f.table_id = t.id AND f.partition_name = '' AND NOT f.followed AND NOT f.listed
+                                                         AND (t.baseline_at IS NULL OR f.seen_at > t.baseline_at))
 FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
 WHERE u.name = @upstream AND t.name = @table`
 
@@ -119,7 +131,7 @@ func (s *Store) Writes(ctx context.Context, upstream, table string) (statscheck.
 	err := s.do(ctx, "read writes", func(ctx context.Context) error {
 		var last *time.Time
 		err := s.pool.QueryRow(ctx, writesSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
-			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged, &w.Overwrites)
+			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged, &w.Overwrites, &w.Partitions, &w.Foreign)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

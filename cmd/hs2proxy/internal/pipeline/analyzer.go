@@ -144,7 +144,7 @@ func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Que
 	out.Nodes, out.NodeExecutors = q.Settings.Nodes, q.Settings.NodeExecutors
 	joins := advisor.Joins(q.Plan)
 	out.Tables = tablesOf(q.Plan)
-	out.Usage = usageOf(q.Plan, joins)
+	out.Usage, out.Reads = usageOf(q.Plan, joins), readsOf(q.Plan, joins)
 	q.Tables = a.statistics(ctx, out.Tables, joins)
 	advisor.EnrichFor(joins, q.Tables, &q.Settings)
 	decisions := p.witness.Attach(joins)

@@ -50,7 +50,8 @@ func columnsOf(joins []advisor.Join, table string) []string {
 	return out
 }
 
-// usageOf tells, for each table, the columns its joins use and the worst statistics state its scans print.
+// usageOf tells, for each table, the columns its joins use, those its filters and groupings use besides, the worst statistics state
+// its scans print, and the rows the planner takes it for where all of it is scanned.
 func usageOf(plan *explain.Plan, joins []advisor.Join) map[string]statscheck.Usage {
 	out := map[string]statscheck.Usage{}
 	for _, j := range joins {
@@ -76,7 +77,51 @@ func usageOf(plan *explain.Plan, joins []advisor.Join) map[string]statscheck.Usa
 				}
 				u := out[table]
 				u.PlanBasic, u.PlanColumn = worse(u.PlanBasic, op.Stats.Basic), worse(u.PlanColumn, op.Stats.Column)
+				if op.Stats.Rows >= 0 && !partitioned(v, table) {
+					u.PlanRows = &op.Stats.Rows
+				}
 				out[table] = u
+			}
+		}
+	}
+	for table, columns := range advisor.UsedColumns(plan) {
+		u := out[table]
+		u.OtherColumns = slices.DeleteFunc(columns, func(c string) bool { return slices.Contains(u.JoinColumns, c) })
+		out[table] = u
+	}
+	return out
+}
+
+func partitioned(v *explain.Vertex, table string) bool {
+	return slices.ContainsFunc(v.Sources, func(s explain.Source) bool { return s.Table == table && s.Partition != "" })
+}
+
+// readsOf tells, for each partitioned table, the partitions read and whether its rows go into a hash table.
+func readsOf(plan *explain.Plan, joins []advisor.Join) map[string]statscheck.PlanRead {
+	out := map[string]statscheck.PlanRead{}
+	for _, st := range plan.Stages {
+		for _, v := range st.Vertices {
+			for _, src := range v.Sources {
+				read := out[src.Table]
+				if src.Table == "" || src.Partition == "" || slices.Contains(read.Partitions, src.Partition) {
+					continue
+				}
+				read.Partitions = append(read.Partitions, src.Partition)
+				read.Total = len(read.Partitions)
+				out[src.Table] = read
+			}
+		}
+	}
+	for _, j := range joins {
+		if j.BigTable < 0 { // nothing is hashed
+			continue
+		}
+		for i, in := range j.Inputs {
+			for _, table := range in.Tables {
+				if read, ok := out[table]; ok && i != j.BigTable {
+					read.Build = true
+					out[table] = read
+				}
 			}
 		}
 	}

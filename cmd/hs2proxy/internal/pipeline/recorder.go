@@ -314,10 +314,12 @@ func (r *Recorder) record(j *job) {
 func (r *Recorder) hand(o *store.Observation) {
 	switch o.Statement.State {
 	case intercept.StateFinished:
-		o.Writes = writesOf(&o.Statement)
+		o.Writes, o.Analyzed = writesOf(&o.Statement), analyzedOf(&o.Statement)
+		o.Contradictions = r.contradicted(o)
 	case intercept.StateError:
 		if o.Analysis != nil {
 			o.Findings = r.overflow(o)
+			o.Contradictions = r.contradicted(o)
 		}
 	default:
 	}
@@ -328,6 +330,11 @@ func (r *Recorder) hand(o *store.Observation) {
 func (r *Recorder) overflow(o *store.Observation) (found []advisor.Finding) {
 	defer isolate(r.log, r.counters, "an error could not be joined with its plan; it is recorded as it is")
 	return advisor.OverflowFindings(o.Statement.ErrorMessage, o.Analysis.Joins, o.Analysis.JoinSettings())
+}
+
+func (r *Recorder) contradicted(o *store.Observation) (found []store.TableContradiction) {
+	defer isolate(r.log, r.counters, "a statement's rows could not be joined with its plan; it is recorded as it is")
+	return contradictionsOf(o)
 }
 
 // queryOf is the EXPLAIN of a statement in its own session.

@@ -61,11 +61,6 @@ func askRows(st *intercept.Statement) (client.Handle, bool) {
 	return client.Handle{GUID: [16]byte(guid), Secret: st.OperationSecret}, true
 }
 
-// oneTable: the rows modified are those of the one table written.
-func oneTable(st *intercept.Statement) bool {
-	return len(st.Info.Writes) == 1 && countsRows(st.Info.Writes[0].Op)
-}
-
 // question is a statement whose rows are asked for, without an id one that will ask; count is the answer, nil when there
 // was none.
 type question struct {

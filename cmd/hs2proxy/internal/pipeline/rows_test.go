@@ -48,12 +48,17 @@ func (f rowsFunc) ModifiedRows(ctx context.Context, _ string, h client.Handle) (
 func TestRowsAreNotAskedForInVain(t *testing.T) {
 	handle := client.Handle{GUID: newID(), Secret: newID()}
 	tests := map[string]func(*intercept.Statement){
-		"told already":   func(st *intercept.Statement) { st.ModifiedRows = new(int64(1)) },
-		"no handle":      func(st *intercept.Statement) { st.OperationSecret = [16]byte{} },
-		"handle unread":  func(st *intercept.Statement) { st.OperationID = "x" },
-		"failed":         func(st *intercept.Statement) { st.State = intercept.StateError },
-		"no write":       func(st *intercept.Statement) { st.Info.Writes = nil },
-		"multi-insert":   func(st *intercept.Statement) { st.Info.Writes = append(st.Info.Writes, st.Info.Writes...) },
+		"told already":  func(st *intercept.Statement) { st.ModifiedRows = new(int64(1)) },
+		"no handle":     func(st *intercept.Statement) { st.OperationSecret = [16]byte{} },
+		"handle unread": func(st *intercept.Statement) { st.OperationID = "x" },
+		"failed":        func(st *intercept.Statement) { st.State = intercept.StateError },
+		"no write":      func(st *intercept.Statement) { st.Info.Writes = nil },
+		"multi-insert": func(st *intercept.Statement) {
+			st.Info = statement("", "FROM u INSERT INTO t SELECT a INSERT INTO v SELECT b").Info
+		},
+		"a directory too": func(st *intercept.Statement) {
+			st.Info = statement("", "FROM u INSERT INTO t SELECT a INSERT OVERWRITE DIRECTORY '/x' SELECT b").Info
+		},
 		"rows not added": func(st *intercept.Statement) { st.Info = statement("", "TRUNCATE TABLE t").Info },
 	}
 	for name, change := range tests {

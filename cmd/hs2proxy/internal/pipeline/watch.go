@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +21,12 @@ type TableRecords interface {
 	Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error
 	UsageOf(ctx context.Context, upstream, table string) (statscheck.Usage, error)
 	SaveStaleness(ctx context.Context, upstream, table string, found []statscheck.Staleness, health statscheck.Health) error
+	SaveChecked(ctx context.Context, upstream, table string, c store.Checked) error
+	Signals(ctx context.Context, upstream, table string) (store.Signals, error)
+	Readings(ctx context.Context, upstream, table string, names []string) (map[string]statscheck.Reading, error)
+	AddForeignWrites(ctx context.Context, upstream, table string, list []statscheck.ForeignWrite) error
+	PartitionStates(ctx context.Context, upstream, table string, names []string) (map[string]store.PartitionState, error)
+	RebasePartition(ctx context.Context, upstream, table, partition string, b statscheck.Baseline) error
 }
 
 // Watch keeps an eye on the tables that plans read and statements write: it reads their statistics, applies the rules and
@@ -44,6 +48,8 @@ type Watch struct {
 		limits statscheck.Thresholds
 		// young holds, by table, until when a query that reads it needs no new check.
 		young *lru.Cache[string, time.Time]
+		// listed holds, by table, when its partitions were last listed.
+		listed *lru.Cache[string, time.Time]
 	}
 }
 
@@ -54,6 +60,8 @@ const (
 	retryDelay = time.Minute
 	// checkTimeout bounds the reading of one table: a DESCRIBE for the table and for each column.
 	checkTimeout = time.Minute
+	// restFactor is how many times as long as its check took a table that queries read is left alone.
+	restFactor = 20
 	// maxDue bounds the tables that wait; further ones come again with the next query that reads them.
 	maxDue = 4096
 )
@@ -69,6 +77,7 @@ func NewWatch(upstream string, tables *Tables, cache *Cache, records TableRecord
 	}
 	w.mu.due, w.mu.limits = map[string]time.Time{}, limits
 	w.mu.young, _ = lru.New[string, time.Time](maxTables) // fails for a size below 1 only
+	w.mu.listed, _ = lru.New[string, time.Time](maxTables)
 	tables.onChange(cache.Invalidate)
 	return w
 }
@@ -86,11 +95,18 @@ func (w *Watch) Stop() {
 	w.wg.Wait()
 }
 
-// Recorded takes note of an observation that is in the store: tables it wrote are checked soon, tables it read when their
-// last check is older than the statistics are believed.
+// Recorded takes note of an observation that is in the store: tables it wrote are checked soon, tables whose statistics it set or
+// contradicted at once, and tables it read when their last check is older than the statistics are believed.
 func (w *Watch) Recorded(o store.Observation) {
 	for _, tw := range o.Writes {
 		w.touch(tw.Table, settleDelay)
+	}
+	if o.Analyzed != nil {
+		w.tables.Forget(o.Analyzed.Table)
+		w.touch(o.Analyzed.Table, 0)
+	}
+	for _, c := range o.Contradictions {
+		w.touch(c.Table, 0)
 	}
 	if o.Analysis != nil {
 		for _, table := range o.Analysis.Tables {
@@ -116,8 +132,9 @@ func (w *Watch) setYoung(table string, d time.Duration) {
 
 func (w *Watch) touch(table string, delay time.Duration) {
 	w.mu.Lock()
-	if _, ok := w.mu.due[table]; !ok && len(w.mu.due) < maxDue {
-		w.mu.due[table] = w.now().Add(delay)
+	at := w.now().Add(delay)
+	if before, ok := w.mu.due[table]; ok && at.Before(before) || !ok && len(w.mu.due) < maxDue {
+		w.mu.due[table] = at
 	}
 	w.mu.Unlock()
 	select {
@@ -172,69 +189,15 @@ func (w *Watch) check(ctx context.Context, table string) {
 	defer isolate(w.log, w.counters, "check of a table panicked")
 	checking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	started := w.now()
 	err := w.Check(checking, table)
 	switch {
 	case err == nil:
-		w.setYoung(table, w.tables.maxAge)
+		// Hive walks all partitions of a table to describe it: one that takes long is asked less often.
+		w.setYoung(table, max(w.tables.maxAge, restFactor*w.now().Sub(started)))
 	case ctx.Err() == nil:
 		w.log.Warn().Str("table", table).Err(err).Msg("statistics of a table not checked")
 	}
-}
-
-// Check reads the table's statistics from Hive now, moves its baseline where autogather kept up, and records the
-// staleness that holds. Nothing holds for a table that is gone, or a temporary one.
-func (w *Watch) Check(ctx context.Context, table string) error {
-	limits, off := w.thresholds().For(table)
-	usage, err := w.records.UsageOf(ctx, w.upstream, table)
-	if err != nil {
-		return err
-	}
-	stats, err := w.tables.Read(ctx, table, slices.Concat(usage.JoinColumns, usage.OtherColumns))
-	switch {
-	case errors.Is(err, statscheck.ErrTableGone):
-		// A table that comes back under the name is another one: it starts without rows known and writes counted.
-		if err := w.records.Rebase(ctx, w.upstream, table, statscheck.Baseline{At: w.now()}); err != nil {
-			return err
-		}
-		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
-	case err == nil && stats.Temporary:
-		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
-	case err != nil:
-		return err
-	}
-	if err := w.records.SaveTableStats(ctx, w.upstream, []advisor.TableStats{stats}); err != nil {
-		return err
-	}
-	subject, err := w.subject(ctx, table, stats, usage)
-	if err != nil {
-		return err
-	}
-	var found []statscheck.Staleness
-	if !off {
-		found = statscheck.Check(subject, limits)
-	}
-	for _, s := range found {
-		w.log.Info().Str("table", table).Str("rule", string(s.Rule)).Str("severity", string(s.Level)).Str("reason", s.Reason).Msg("stale statistics")
-	}
-	return w.records.SaveStaleness(ctx, w.upstream, table, found, statscheck.HealthOf(subject))
-}
-
-func (w *Watch) subject(ctx context.Context, table string, stats advisor.TableStats, usage statscheck.Usage) (statscheck.Subject, error) {
-	s := statscheck.Subject{Stats: stats, Usage: usage, Now: w.now()}
-	var err error
-	if s.Baseline, err = w.records.Baseline(ctx, w.upstream, table); err != nil {
-		return s, err
-	}
-	if s.Writes, err = w.records.Writes(ctx, w.upstream, table); err != nil {
-		return s, err
-	}
-	if moved := statscheck.Rebase(s.Baseline, s.Writes, stats); moved.Kept {
-		if err := w.records.Rebase(ctx, w.upstream, table, *moved.Baseline); err != nil {
-			return s, err
-		}
-		s.Baseline, s.Writes = moved.Baseline, moved.Writes
-	}
-	return s, nil
 }
 
 // KnownRows implements KnownRows: the baseline's rows and those counted since. Writes that could not be counted, or that replaced rows,

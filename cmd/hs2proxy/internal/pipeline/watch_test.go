@@ -25,12 +25,18 @@ type tableRecords struct {
 	health    map[string]statscheck.Health
 	errs      map[string]error // by method
 	saved     chan string      // the tables whose staleness was saved
+
+	signals    map[string]store.Signals
+	checked    map[string]store.Checked
+	foreign    []statscheck.ForeignWrite
+	partitions map[string]store.PartitionState // of one table
 }
 
 func newTableRecords() *tableRecords {
 	return &tableRecords{
 		usage: map[string]statscheck.Usage{}, writes: map[string]statscheck.Writes{}, baselines: map[string]*statscheck.Baseline{},
 		staleness: map[string][]statscheck.Staleness{}, health: map[string]statscheck.Health{}, errs: map[string]error{}, saved: make(chan string, 100),
+		signals: map[string]store.Signals{}, checked: map[string]store.Checked{}, partitions: map[string]store.PartitionState{},
 	}
 }
 
@@ -359,7 +365,7 @@ func TestChangedStatisticsInvalidate(t *testing.T) {
 }
 
 func TestCheckErrors(t *testing.T) {
-	for _, method := range []string{"UsageOf", "SaveTableStats", "Baseline", "Writes", "Rebase", "SaveStaleness"} {
+	for _, method := range []string{"UsageOf", "SaveTableStats", "Baseline", "Writes", "Rebase", "SaveChecked", "Signals", "Readings", "AddForeignWrites"} {
 		t.Run(method, func(t *testing.T) {
 			p := newPost(t, statscheck.DefaultThresholds())
 			p.hive.table(shopTable(10))
