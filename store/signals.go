@@ -88,17 +88,17 @@ func (s *Store) Signals(ctx context.Context, upstream, table string) (out Signal
 		}
 		args := pgx.NamedArgs{"id": id, "week": s.now().Add(-7 * 24 * time.Hour)}
 		batch := &pgx.Batch{}
-		batch.Queue(writesSeen, args).Query(collect(&out.Writes, readWrite))
+		batch.Queue(writesSeen, args).Query(gather(&out.Writes, readWrite))
 		batch.Queue(lastAnalyze, args).QueryRow(func(row pgx.Row) error {
 			var at *time.Time
 			err := row.Scan(&at)
 			out.AnalyzedAt = orZero(at)
 			return err
 		})
-		batch.Queue(analyzesSeen, args).Query(collect(&out.Analyzes, pgx.RowToStructByPos[Analyzed]))
-		batch.Queue(contradictionsSeen, args).Query(collect(&out.Contradictions, readContradiction))
-		batch.Queue(planReads, args).Query(collect(&out.Reads, pgx.RowToStructByPos[statscheck.PlanRead]))
-		batch.Queue(stalePartitions, args).Query(collect(&out.Stale, func(row pgx.CollectableRow) (statscheck.Staleness, error) {
+		batch.Queue(analyzesSeen, args).Query(gather(&out.Analyzes, pgx.RowToStructByPos[Analyzed]))
+		batch.Queue(contradictionsSeen, args).Query(gather(&out.Contradictions, readContradiction))
+		batch.Queue(planReads, args).Query(gather(&out.Reads, pgx.RowToStructByPos[statscheck.PlanRead]))
+		batch.Queue(stalePartitions, args).Query(gather(&out.Stale, func(row pgx.CollectableRow) (statscheck.Staleness, error) {
 			h := statscheck.Staleness{Table: table}
 			err := row.Scan(&h.Partition, &h.Rule, &h.Level)
 			return h, err
@@ -108,7 +108,7 @@ func (s *Store) Signals(ctx context.Context, upstream, table string) (out Signal
 	return out, err
 }
 
-func collect[T any](to *[]T, read pgx.RowToFunc[T]) func(pgx.Rows) error {
+func gather[T any](to *[]T, read pgx.RowToFunc[T]) func(pgx.Rows) error {
 	return func(rows pgx.Rows) (err error) {
 		*to, err = pgx.CollectRows(rows, read)
 		return err
