@@ -152,3 +152,14 @@ func WrittenRows(p *explain.Plan) int64 {
 	}
 	return rows
 }
+
+// OperatorIDs are the identifiers that a plan prints.
+func OperatorIDs(p *explain.Plan) map[string]bool {
+	ids := map[string]bool{}
+	eachOperator(p, func(o *explain.Operator) {
+		if o.ID != "" {
+			ids[o.ID] = true
+		}
+	})
+	return ids
+}

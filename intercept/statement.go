@@ -56,5 +56,5 @@ type Statement struct {
 	ModifiedRows *int64
 	// OperatorCounters are lines of the operation's log, "RECORDS_OUT_OPERATOR_TS_0: 25": rows that operators put out. Only
 	// StatementCounted brings them.
-	OperatorCounters string `json:",omitempty"`
+	OperatorCounters string `json:"-"`
 }

@@ -62,6 +62,8 @@ type Analysis struct {
 	Database             string
 	Joins                []advisor.JoinVerdict
 	Findings             []advisor.Finding
+	// WrittenRows is the planner's estimate of the rows that the statement writes into its table; nil where the plan does not tell.
+	WrittenRows *int64 `json:",omitempty"`
 	// Tables are the base tables read, "database.table".
 	Tables []string
 	// Usage tells, by table, which columns are used and which statistics state the plan printed. Join columns and states

@@ -40,6 +40,14 @@ func (g gate) UpsertSession(ctx context.Context, s intercept.Session) error {
 	return g.to.UpsertSession(ctx, s)
 }
 
+// RecordActuals implements pipeline.Records.
+func (g gate) RecordActuals(ctx context.Context, a store.Actuals) error {
+	if err := g.wait(ctx); err != nil {
+		return err
+	}
+	return g.to.RecordActuals(ctx, a)
+}
+
 // CloseSession implements pipeline.Records.
 func (g gate) CloseSession(ctx context.Context, s intercept.Session) error {
 	if err := g.wait(ctx); err != nil {

@@ -155,7 +155,10 @@ func (a *Analyzer) judge(ctx context.Context, out *store.Analysis, q advisor.Que
 		v.Expect(growth, q.Settings)
 		q.Verdicts = append(q.Verdicts, v)
 	}
-	out.Joins, out.Findings = q.Verdicts, advise.Findings(q)
+	out.Joins, out.Findings = q.Verdicts, append(advise.Findings(q), dwarfed(q, growth)...)
+	if rows := advisor.WrittenRows(q.Plan); rows >= 0 {
+		out.WrittenRows = &rows
+	}
 }
 
 // statistics reads those of the tables it can, within statsTimeout, and of the partitions that the joins read where they are few.

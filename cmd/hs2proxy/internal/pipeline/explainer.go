@@ -59,6 +59,8 @@ type Target struct {
 	Database      string
 	// ConfOverlay was sent with the statement.
 	ConfOverlay map[string]string
+	// form of EXPLAIN, EXTENDED by default.
+	form form
 }
 
 // Explained is the text of a plan and the planner's own lines.
@@ -104,13 +106,13 @@ func (e *Explainer) Explain(ctx context.Context, t Target, sql string) (Explaine
 
 	start := time.Now()
 	out := Explained{At: start}
-	statement := "EXPLAIN EXTENDED " + strings.TrimRight(strings.TrimSpace(sql), "; \t\r\n")
+	statement := t.form.of(sql)
 	line := e.line(t.Server)
 	var res client.Result
 	err := errNoSession
 	if t.Session != nil {
 		res, err = line.protected(ctx, func(c *client.Conn) (client.Result, error) {
-			return e.explainIn(ctx, c, *t.Session, t.ConfOverlay, statement)
+			return e.explainIn(ctx, c, *t.Session, t, statement)
 		})
 	}
 	if sessionGone(err) {

@@ -28,7 +28,7 @@ func (e *Explainer) explainMirrored(ctx context.Context, c *client.Conn, t Targe
 		return client.Result{}, err
 	}
 	defer e.closeMirror(ctx, t.Server, c, h)
-	return e.explainIn(ctx, c, h, t.ConfOverlay, statement)
+	return e.explainIn(ctx, c, h, t, statement)
 }
 
 // closeMirror closes the session whatever became of ctx, and of the connection: a server may keep sessions beyond it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
@@ -18,9 +19,12 @@ const (
 
 // explainIn explains in a session. It drops each key of ours that the server refuses: SQL-standard authorization's whitelist
 // and hive.conf.restricted.list may forbid either. What was refused once is not sent again.
-func (e *Explainer) explainIn(ctx context.Context, c *client.Conn, h client.Handle, sent map[string]string, statement string) (client.Result, error) {
+func (e *Explainer) explainIn(ctx context.Context, c *client.Conn, h client.Handle, t Target, statement string) (client.Result, error) {
 	for {
-		overlay, ours := withoutRedacted(sent), e.overlay()
+		if t.form == formAnalyze && !e.allowed(client.AsyncCompile) {
+			return client.Result{}, errNoCancel
+		}
+		overlay, ours := withoutRedacted(t.ConfOverlay), e.overlay(t.form)
 		for _, k := range ours {
 			overlay[k.key] = k.value
 		}
@@ -38,9 +42,9 @@ type overlayKey struct{ key, value string }
 
 // overlay are the keys of ours that this server takes. Asynchronous compilation lets a compilation that takes too long be
 // cancelled, since HiveServer2 otherwise answers ExecuteStatement only after it.
-func (e *Explainer) overlay() []overlayKey {
-	keys := []overlayKey{{client.AsyncCompile, "true"}, {keyExplainUser, "false"}}
-	if e.cfg.Witness {
+func (e *Explainer) overlay(f form) []overlayKey {
+	keys := []overlayKey{{client.AsyncCompile, "true"}, {keyExplainUser, strconv.FormatBool(f != formExtended)}}
+	if e.cfg.Witness && f == formExtended {
 		keys = append(keys, overlayKey{keyLogLevel, "VERBOSE"})
 	}
 	return slices.DeleteFunc(keys, func(k overlayKey) bool { return !e.allowed(k.key) })

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
@@ -30,8 +31,10 @@ type Recorder struct {
 	results   chan result
 	questions chan question
 	counts    chan count
-	pending   map[string]*job // by statement ID; owned by run
-	order     *list.List      // of *job, the oldest first; owned by run
+	measures  chan run
+	recent    *lru.Cache[string, *run] // by statement ID; owned by run
+	pending   map[string]*job          // by statement ID; owned by run
+	order     *list.List               // of *job, the oldest first; owned by run
 	drain     chan struct{}
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
@@ -59,6 +62,7 @@ type job struct {
 	analysed          bool // Analysis is what it will ever be
 	asking            bool // its rows are being asked for
 	ended             bool
+	rows              advisor.OperatorRows // counted so far
 	place             *list.Element
 }
 
@@ -77,10 +81,12 @@ func NewRecorder(cfg RecorderConfig, counters *Counters) *Recorder {
 	if cfg.Rows == nil && cfg.Analyzer != nil && cfg.Analyzer.Explainer != nil {
 		cfg.Rows = cfg.Analyzer.Explainer
 	}
+	recent, _ := lru.New[string, *run](recentRuns) // fails for no size only
 	return &Recorder{
 		cfg: cfg, log: cfg.Log, counters: counters,
 		tasks: make(chan task, taskBacklog), results: make(chan result, taskBacklog),
 		questions: make(chan question, rowsBacklog), counts: make(chan count, rowsBacklog),
+		measures: make(chan run, measureBacklog), recent: recent,
 		pending: map[string]*job{}, order: list.New(), drain: make(chan struct{}),
 	}
 }
@@ -93,6 +99,7 @@ func (r *Recorder) Start() {
 		for range r.cfg.Workers {
 			r.wg.Go(func() { r.work(ctx) })
 		}
+		r.wg.Go(func() { r.measureRuns(ctx) })
 	}
 	if r.cfg.Rows != nil {
 		r.wg.Go(func() { r.ask(ctx) })
@@ -113,6 +120,7 @@ func (r *Recorder) Stop(ctx context.Context) {
 func (r *Recorder) run(ctx context.Context) {
 	defer close(r.questions)
 	defer close(r.tasks)
+	defer close(r.measures)
 	drain, events := r.drain, r.cfg.Events
 	rested := time.NewTimer(rest)
 	defer rested.Stop()
@@ -181,6 +189,8 @@ func (r *Recorder) event(ev intercept.Event) {
 		r.started(ev)
 	case intercept.StatementEnded:
 		r.ended(ev)
+	case intercept.StatementCounted:
+		r.operatorsCounted(ev.Statement)
 	case intercept.StatementVoid:
 		if j := r.pending[ev.Statement.ID]; j != nil {
 			r.remove(j)
@@ -291,6 +301,7 @@ func (r *Recorder) abandon(session string) {
 func (r *Recorder) giveUp(j *job) {
 	r.remove(j)
 	r.hand(&j.Observation)
+	r.ran(j)
 }
 
 // settle records a statement whose analysis is known: as running while it runs, and for good when it has ended.

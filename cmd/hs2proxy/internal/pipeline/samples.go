@@ -48,3 +48,16 @@ func (s *Samples) put(st *intercept.Statement, session *intercept.Session, setti
 func (s *Samples) Get(fingerprint, database string, settings map[string]string) (Sample, bool) {
 	return s.byQuery.Get(sampleKey{fingerprint, database, settingsKey(settings)})
 }
+
+// Of lists what is kept of a query, each under its own database and settings, the execution used longest ago first.
+func (s *Samples) Of(fingerprint string) (list []Sample) {
+	for _, key := range s.byQuery.Keys() {
+		if key.fingerprint != fingerprint {
+			continue
+		}
+		if sample, ok := s.byQuery.Peek(key); ok {
+			list = append(list, sample)
+		}
+	}
+	return list
+}

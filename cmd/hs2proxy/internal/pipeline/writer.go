@@ -18,12 +18,14 @@ type Records interface {
 	RecordStatement(ctx context.Context, o store.Observation) error
 	UpsertSession(ctx context.Context, s intercept.Session) error
 	CloseSession(ctx context.Context, s intercept.Session) error
+	RecordActuals(ctx context.Context, a store.Actuals) error
 }
 
-// Record is one write: an observation, or a session opened or closed.
+// Record is one write: an observation, a session opened or closed, or rows that operators were counted with.
 type Record struct {
 	Observation *store.Observation
 	Session     *intercept.Session
+	Actuals     *store.Actuals
 }
 
 const (
@@ -190,6 +192,8 @@ func (w *Writer) put(ctx context.Context, r Record) error {
 	switch {
 	case r.Observation != nil:
 		return w.store.RecordStatement(ctx, *r.Observation)
+	case r.Actuals != nil:
+		return w.store.RecordActuals(ctx, *r.Actuals)
 	case r.Session.ClosedAt.IsZero():
 		return w.store.UpsertSession(ctx, *r.Session)
 	default:

@@ -63,6 +63,10 @@ func (f *fakeRecords) CloseSession(ctx context.Context, s intercept.Session) err
 	return f.write(ctx, "close "+s.User)
 }
 
+func (f *fakeRecords) RecordActuals(ctx context.Context, a store.Actuals) error {
+	return f.write(ctx, "actuals "+a.StatementID)
+}
+
 func observationOf(id string) Record {
 	return Record{Observation: &store.Observation{Statement: intercept.Statement{ID: id}}}
 }

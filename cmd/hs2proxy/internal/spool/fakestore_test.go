@@ -111,6 +111,14 @@ func (f *fakeStore) CloseSession(ctx context.Context, s intercept.Session) error
 	return f.UpsertSession(ctx, s)
 }
 
+func (f *fakeStore) RecordActuals(ctx context.Context, a store.Actuals) error {
+	id, err := strconv.Atoi(a.StatementID)
+	if err != nil {
+		return err
+	}
+	return f.put(ctx, id)
+}
+
 // record is the record of a number: an observation of about size bytes, or now and then a session.
 func record(id, size int) pipeline.Record {
 	if id%7 == 0 {

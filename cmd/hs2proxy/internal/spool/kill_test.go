@@ -51,6 +51,10 @@ func (f fileStore) UpsertSession(_ context.Context, s intercept.Session) error {
 
 func (f fileStore) CloseSession(_ context.Context, s intercept.Session) error { return f.put(s.User) }
 
+func (f fileStore) RecordActuals(_ context.Context, a store.Actuals) error {
+	return f.put(a.StatementID)
+}
+
 func openFileStore(dir string) (fileStore, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "store"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return fileStore{dir, f}, err

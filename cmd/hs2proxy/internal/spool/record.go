@@ -15,11 +15,22 @@ import (
 // wrongly needs a new one.
 const recordVersion = 1
 
-// envelope is a record as JSON: an observation, or a session that was opened or, with ClosedAt, closed.
+// envelope is a record as JSON: an observation, counted rows, or a session that was opened or, with ClosedAt, closed.
 type envelope struct {
 	Version     int                `json:"v"`
 	Observation *store.Observation `json:"observation,omitempty"`
 	Session     *intercept.Session `json:"session,omitempty"`
+	Actuals     *store.Actuals     `json:"actuals,omitempty"`
+}
+
+// of is how many records are in it.
+func (e *envelope) of() (n int) {
+	for _, there := range []bool{e.Observation != nil, e.Session != nil, e.Actuals != nil} {
+		if there {
+			n++
+		}
+	}
+	return n
 }
 
 // encode writes a record without what Postgres would not be told: handle secrets, passwords and, unless keepLiterals,
@@ -35,6 +46,9 @@ func encode(r pipeline.Record, keepLiterals bool, redact *store.Redactor) (b []b
 	case r.Observation != nil:
 		o := r.Observation.Redacted(keepLiterals, redact)
 		e.Observation = &o
+	case r.Actuals != nil:
+		a := r.Actuals.Redacted(keepLiterals, redact)
+		e.Actuals = &a
 	case r.Session != nil:
 		s := store.RedactedSession(*r.Session, redact)
 		e.Session = &s
@@ -65,8 +79,8 @@ func decode(b []byte) (pipeline.Record, error) {
 	switch {
 	case e.Version != recordVersion:
 		return pipeline.Record{}, fmt.Errorf("decode record: version %d, this version reads %d", e.Version, recordVersion)
-	case (e.Observation == nil) == (e.Session == nil):
-		return pipeline.Record{}, errors.New("decode record: neither an observation nor a session")
+	case e.of() != 1:
+		return pipeline.Record{}, fmt.Errorf("decode record: %d of an observation, a session and counted rows", e.of())
 	}
-	return pipeline.Record{Observation: e.Observation, Session: e.Session}, nil
+	return pipeline.Record{Observation: e.Observation, Session: e.Session, Actuals: e.Actuals}, nil
 }

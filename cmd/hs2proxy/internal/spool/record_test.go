@@ -142,6 +142,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	fill(reflect.ValueOf(&o).Elem(), "")
 	o.Analysis.Findings[0].Evidence = map[string]any{"bytes": int64(math.MaxInt64), "text": "x"}
 	rows := int64(7)
+	o.Statement.OperatorCounters = "" // they are recorded apart
 	o.Writes[0].Rows, o.Statement.ModifiedRows = &rows, &rows
 	o = o.Redacted(true, nil)
 	for _, r := range []pipeline.Record{{Observation: &o}, {Session: &o.Session}} {
@@ -213,4 +214,25 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("what was decoded cannot be encoded: %v", err)
 		}
 	})
+}
+
+// TestActualsOnDisk: counted rows come back as they were.
+func TestActualsOnDisk(t *testing.T) {
+	a := store.Actuals{
+		Upstream: "main", StatementID: "1", Source: store.SourceCounters, Fingerprint: "f", At: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
+		Operators: []advisor.OperatorActual{{ID: "TS_0", Kind: "TableScan", Vertex: "Map 1", Estimated: 1 << 60, Actual: 0}},
+	}
+	b, err := encode(pipeline.Record{Actuals: &a}, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := decode(b)
+	if err != nil || back.Actuals == nil || back.Observation != nil || !reflect.DeepEqual(*back.Actuals, a) {
+		t.Errorf("got %+v, %v", back.Actuals, err)
+	}
+	for _, text := range []string{`{"v":1}`, `{"v":1,"actuals":{},"session":{}}`} {
+		if _, err := decode([]byte(text)); err == nil {
+			t.Errorf("%s was decoded", text)
+		}
+	}
 }
