@@ -30,6 +30,9 @@ type TablePolicy struct {
 	By     string `koanf:"-"`
 }
 
+// Validate reports every field that is wrong, with its value and what would be right.
+func (t TablePolicy) Validate() error { return errors.Join(t.validate()...) }
+
 func (t TablePolicy) validate() []error {
 	var errs []error
 	if err := validatePattern(t.Pattern); err != nil {

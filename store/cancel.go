@@ -62,7 +62,7 @@ func (s *Store) Cancellations(ctx context.Context, ids []int64) (map[int64]stats
 }
 
 const progressUpdate = `
-UPDATE hs2proxy.refreshes SET step = @step, steps = greatest(@steps, @step), doing = @doing
+UPDATE hs2proxy.refreshes SET step = @step::integer, steps = greatest(@steps::integer, @step::integer), doing = @doing
 WHERE id = @id AND state = 'RUNNING' AND claimed_by = @instance`
 
 // SaveProgress records what a refresh of this instance does: the number of its statement, how many there are, and words.

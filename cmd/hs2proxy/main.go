@@ -27,7 +27,8 @@ type cli struct {
 	Check    checkCmd    `cmd:"" help:"Explain the scripts of a folder and compare their joins with a baseline, for code review."`
 	Report   reportCmd   `cmd:"" help:"Print a report as a table, CSV or JSON; without a name, list the reports."`
 	Findings findingsCmd `cmd:"" help:"List findings, mute them, or show them again."`
-	Refresh  refreshCmd  `cmd:"" help:"Ask a running proxy to refresh a table's statistics."`
+	Refresh  refreshCmd  `cmd:"" help:"Ask a running proxy to refresh a table's statistics, cancel a refresh, or say what would run and why."`
+	Policy   policyCmd   `cmd:"" help:"Lay down how tables are refreshed: never, by which schedules, which columns and partitions; switch one on again."`
 	Sessions sessionsCmd `cmd:"" help:"List the live sessions of a running proxy, or end one."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring the Postgres schema up to date."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

@@ -158,10 +158,11 @@ func (s *service) CloseOperation(_ context.Context, req *hiveserver.TCloseOperat
 }
 
 func (s *service) GetResultSetMetadata(_ context.Context, req *hiveserver.TGetResultSetMetadataReq) (*hiveserver.TGetResultSetMetadataResp, error) {
-	if op, guid := s.operation(req.OperationHandle); op == nil {
+	op, guid := s.operation(req.OperationHandle)
+	if op == nil {
 		return &hiveserver.TGetResultSetMetadataResp{Status: invalid("OperationHandle", guid)}, nil
 	}
-	return &hiveserver.TGetResultSetMetadataResp{Status: success(), Schema: schema()}, nil
+	return &hiveserver.TGetResultSetMetadataResp{Status: success(), Schema: op.schema()}, nil
 }
 
 func (s *service) FetchResults(_ context.Context, req *hiveserver.TFetchResultsReq) (*hiveserver.TFetchResultsResp, error) {

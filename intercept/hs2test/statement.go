@@ -18,6 +18,8 @@ type Outcome struct {
 	Block bool
 	// Rows of the result, all alike: a bigint and a string of Width bytes; a FetchResults brings at most Batch of them.
 	Rows, Width, Batch int
+	// Cells are the result instead, where not nil: rows of as many strings each, in one batch.
+	Cells [][]string
 	// ModifiedRows is told by GetOperationStatus when not nil.
 	ModifiedRows *int64
 	// Log is the operation's log, a line each.

@@ -38,6 +38,8 @@ type Source struct {
 	SchemaReady func() bool
 	// Redact takes out of a text what nobody is to read; nil takes nothing.
 	Redact func(string) string
+	// Refreshes are those in Postgres; nil where no database is configured.
+	Refreshes Refreshes
 	// Spool holds records on disk while Postgres is away; nil where none is configured.
 	Spool interface {
 		Len() int64   // records

@@ -37,6 +37,7 @@ func (a *App) source() admin.Source {
 	}
 	if a.store != nil {
 		s.SchemaReady = a.schemaReady
+		s.Refreshes = adminRefreshes{store: a.store, upstream: a.cfg.Upstream.Name}
 		s.RecordsWaiting = func() int { return a.writer.Waiting() }
 	}
 	if a.spool != nil {

@@ -102,7 +102,9 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	analyzer, a.closeAnalyzer = NewAnalyzer(cfg, explain, log)
 	a.explainer, a.facts = analyzer.Explainer, analyzer.Server
 	if cfg.Database.URL != "" {
-		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{KeepLiterals: cfg.Database.KeepLiterals, Redact: a.redact, Logger: log}); err != nil {
+		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{
+			KeepLiterals: cfg.Database.KeepLiterals, Redact: a.redact, RefreshesPerUpstream: cfg.Stats.Refresh.Concurrency, Logger: log,
+		}); err != nil {
 			return nil, fmt.Errorf("database.url: %w", err)
 		}
 		if err := a.openSpool(); err != nil {

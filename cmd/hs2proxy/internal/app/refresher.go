@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -13,7 +15,6 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
-	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
 // refresher turns schedules and operators' requests into ANALYZE: the store is the queue, statscheck does the work.
@@ -27,21 +28,25 @@ type refresher struct {
 	worker    *statscheck.Worker
 	wake      chan struct{}
 	leases    leases
+	// policy is the one in force, which a reload replaces.
+	policy atomic.Pointer[statscheck.Policy]
+	// cancels wakes the watch over what people want to end.
+	cancels chan struct{}
 	// ended is told of each refresh whose outcome is on record.
 	ended func(statscheck.Effect)
 }
 
 func newRefresher(cfg config.Config, login pipeline.Login, s *store.Store, w *pipeline.Watch, replan statscheck.Replanner, log zerolog.Logger) (*refresher, error) {
-	r := &refresher{cfg: cfg, login: login, store: s, watch: w, log: log, wake: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
-	r.leases.extend = s.ExtendRefresh
-	r.leases.log = log
+	r := &refresher{cfg: cfg, login: login, store: s, watch: w, log: log, wake: make(chan struct{}, 1), cancels: make(chan struct{}, 1), ended: func(statscheck.Effect) {}}
+	r.leases = leases{extend: s.ExtendRefresh, lost: r.leaseLost, lasts: lease, log: log}
 	apply, err := r.prepareSchedules(cfg)
 	if err != nil {
 		return nil, err
 	}
 	apply()
 	runner := statscheck.NewRunner(statscheck.RunnerConfig{
-		Timeout: cfg.Stats.Refresh.Timeout, NeededColumns: r.neededColumns, Predicted: s.SavePrediction,
+		Timeout: cfg.Stats.Refresh.Timeout, Concurrency: cfg.Stats.Refresh.Concurrency, LockWait: cfg.Stats.Refresh.LockWait, Retries: openRetries,
+		NeededColumns: r.neededColumns, Policy: r.policyOf, Request: r.Request, Progress: r.progress, Predicted: s.SavePrediction,
 	}, r, replan, log)
 	r.worker = statscheck.NewWorker(statscheck.WorkerConfig{}, r, runner, r.wake, log)
 	return r, nil
@@ -51,6 +56,9 @@ func newRefresher(cfg config.Config, login pipeline.Login, s *store.Store, w *pi
 func (r *refresher) run(ctx context.Context) {
 	r.schedules.start()
 	r.worker.Start()
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watchCancels(ctx) })
+	defer watch.Wait()
 	if err := r.store.ListenRefresh(ctx, r.notify); err != nil {
 		r.log.Error().Err(err).Msg("requests are no longer announced; the queue is asked at intervals")
 	}
@@ -63,25 +71,14 @@ func (r *refresher) run(ctx context.Context) {
 	r.leases.stop()
 }
 
+// notify wakes whoever takes requests, and whoever looks for cancellations: one channel of Postgres tells of both.
 func (r *refresher) notify() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
+	for _, c := range []chan struct{}{r.wake, r.cancels} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
 	}
-}
-
-// OpenSession opens a session of the service user with the configured settings.
-func (r *refresher) OpenSession(ctx context.Context, _ statscheck.Refresh) (statscheck.Session, error) {
-	cc, err := r.login("")
-	if err != nil {
-		return nil, err
-	}
-	cc.CallTimeout = r.cfg.Stats.Refresh.Timeout
-	conf := make(map[string]string, len(r.cfg.Service.Settings))
-	for k, v := range r.cfg.Service.Settings {
-		conf["set:hiveconf:"+k] = v
-	}
-	return client.Open(ctx, cc, conf)
 }
 
 func (r *refresher) neededColumns(ctx context.Context, upstream, table string) ([]string, error) {
@@ -97,23 +94,33 @@ const historyWindow = 30 * 24 * time.Hour
 
 // Candidates are the stale tables of this upstream with their history.
 func (r *refresher) Candidates(ctx context.Context) ([]statscheck.Candidate, error) {
-	stale, err := r.store.StaleTables(ctx, r.cfg.Upstream.Name)
+	return RefreshCandidates(ctx, r.store, r.cfg.Upstream.Name, time.Now())
+}
+
+// RefreshCandidates are the stale tables of an upstream with their history, what their refresh is worth, and the policies that are set.
+func RefreshCandidates(ctx context.Context, s *store.Store, upstream string, now time.Time) ([]statscheck.Candidate, error) {
+	stale, err := s.StaleTables(ctx, upstream)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := r.store.RefreshPolicies(ctx)
+	policies, err := s.RefreshPolicies(ctx)
 	if err != nil {
 		return nil, err
 	}
-	factors, err := r.store.RefreshFactors(ctx, r.cfg.Upstream.Name, nil)
+	names := make([]string, len(stale))
+	for i, t := range stale {
+		names[i] = t.Table
+	}
+	factors, err := s.RefreshFactors(ctx, upstream, names)
 	if err != nil {
 		return nil, err
 	}
-	since := time.Now().Add(-historyWindow)
+	since := now.Add(-historyWindow)
 	out := make([]statscheck.Candidate, 0, len(stale))
 	for _, t := range stale {
 		out = append(out, statscheck.Candidate{
-			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Factors: factors[t.Table], Policies: policies, Columns: slices.Concat(t.JoinColumns, t.OtherColumns),
+			Upstream: t.Upstream, Table: t.Table, Staleness: t.Staleness, Factors: factors[t.Table], Policies: policies,
+			Columns: slices.Concat(t.JoinColumns, t.OtherColumns),
 			History: slices.DeleteFunc(t.History, func(h statscheck.Refresh) bool { return h.RequestedAt.Before(since) }),
 		})
 	}
@@ -129,9 +136,9 @@ func (r *refresher) Request(ctx context.Context, job statscheck.Refresh) (id int
 	})
 }
 
-// Claim takes the next request of this upstream and keeps its lease alive until Finish.
+// Claim takes the next request of this upstream, where it has room, and keeps its lease alive until Finish.
 func (r *refresher) Claim(ctx context.Context, busy []string) (statscheck.Refresh, bool, error) {
-	if slices.Contains(busy, r.cfg.Upstream.Name) {
+	if running := len(busy); running >= r.cfg.Stats.Refresh.Concurrency { // all of them are this upstream's
 		return statscheck.Refresh{}, false, nil
 	}
 	job, err := r.store.ClaimRefresh(ctx, []string{r.cfg.Upstream.Name}, lease)
@@ -148,7 +155,7 @@ func (r *refresher) Finish(ctx context.Context, job statscheck.Refresh) error {
 	err := r.store.FinishRefresh(ctx, job)
 	if errors.Is(err, store.ErrLeaseLost) { // its outcome is the other proxy's to record
 		r.leases.release(job.ID)
-		r.log.Error().Int64("refresh", job.ID).Msg("another proxy took a refresh over while it ran here")
+		r.log.Error().Int64("refresh", job.ID).Msg("another proxy took a refresh over; what ran here was canceled in Hive")
 		return nil
 	}
 	if err != nil {

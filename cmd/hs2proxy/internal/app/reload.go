@@ -119,7 +119,7 @@ func (a *App) parts(cache *pipeline.Cache) []part {
 	}
 	if a.refresher != nil {
 		parts = append(parts, part{
-			fields:  []string{"statistics.refresh.schedules", "statistics.refresh.cooldown", "statistics.refresh.max_failures"},
+			fields:  []string{"statistics.refresh.schedules", "statistics.refresh.cooldown", "statistics.refresh.max_failures", "statistics.refresh.tables"},
 			prepare: a.refresher.prepareSchedules,
 		})
 	}

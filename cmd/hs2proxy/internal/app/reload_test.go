@@ -136,6 +136,6 @@ func otherwise() config.Config {
 	c.Log.Level = "otherwise"
 	c.Clients.MaxConnections, c.Clients.MaxConnectionsPerAddress, c.Clients.MaxConnectionsPerUser = -1, -1, -1
 	c.Upstream.HTTPAddress, c.Upstream.Servers = "otherwise", []config.Server{{Address: "otherwise"}}
-	c.Stats.Refresh.Schedules = nil
+	c.Stats.Refresh.Schedules, c.Stats.Refresh.Tables = nil, []statscheck.TablePolicy{{Pattern: "otherwise"}}
 	return c
 }

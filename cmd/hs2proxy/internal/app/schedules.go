@@ -61,6 +61,7 @@ func (r *refresher) prepareSchedules(next config.Config) (apply func(), err erro
 		return nil, err
 	}
 	return func() {
+		r.policy.Store(&refresh.Policy)
 		ctx, cancel := context.WithTimeout(context.Background(), scheduleStop)
 		defer cancel()
 		if err := r.schedules.replace(ctx, s); err != nil {

@@ -91,15 +91,6 @@ type Statistics struct {
 	Refresh    Refresh               `koanf:"refresh"`
 }
 
-// Refresh is whether, when and how ANALYZE runs. Off unless enabled.
-type Refresh struct {
-	Enabled bool          `koanf:"enabled"`
-	Timeout time.Duration `koanf:"timeout"`
-	// Policy bounds what the schedules may do: cooldown and max_failures.
-	statscheck.Policy `koanf:",squash"`
-	Schedules         []statscheck.Schedule `koanf:"schedules"`
-}
-
 // Retention is how long records stay.
 type Retention struct {
 	Statements time.Duration `koanf:"statements"`
@@ -143,7 +134,7 @@ func Default() Config {
 		Stats: Statistics{
 			Enabled: true, MaxAge: 10 * time.Minute,
 			Thresholds: statscheck.DefaultThresholds(),
-			Refresh:    Refresh{Timeout: 30 * time.Minute, Policy: statscheck.DefaultPolicy()},
+			Refresh:    defaultRefresh(),
 		},
 		Retention: Retention{Statements: 30 * day, Plans: 180 * day, Stats: 90 * day, Every: time.Hour},
 		Log:       Log{Level: "info", Format: "json"},

@@ -33,6 +33,7 @@ func TestExampleIsTheDefaultAndValid(t *testing.T) {
 	want := Default() // where the file says so, it differs
 	want.Listen, want.Upstream.Name, want.Upstream.Address = cfg.Listen, "prod", "hive.example.com:10000"
 	want.Stats.Refresh.Schedules, want.Stats.Thresholds.Tables = cfg.Stats.Refresh.Schedules, cfg.Stats.Thresholds.Tables
+	want.Stats.Refresh.Settings, want.Stats.Refresh.Tables = map[string]string{}, []statscheck.TablePolicy{}
 	want.Clients.TrustedNetworks, want.Upstream.Servers, want.Database.Redact = []string{}, []Server{}, []store.Redaction{}
 	want.Service.Settings, want.Releases = map[string]string{}, advisor.Profiles{}
 	if !reflect.DeepEqual(cfg, want) {
@@ -126,9 +127,14 @@ func TestValidateNamesTheField(t *testing.T) {
 		"refresh.schedules[1].name": func(c *Config) {
 			c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n", Cron: "@daily"}, {Name: "n", Cron: "@daily"}}
 		},
-		"retention.plans":                 func(c *Config) { c.Retention.Plans = -1 },
-		"log.level":                       func(c *Config) { c.Log.Level = "loud" },
-		"log.format":                      func(c *Config) { c.Log.Format = "xml" },
+		"retention.plans":                func(c *Config) { c.Retention.Plans = -1 },
+		"log.level":                      func(c *Config) { c.Log.Level = "loud" },
+		"log.format":                     func(c *Config) { c.Log.Format = "xml" },
+		"statistics.refresh.concurrency": func(c *Config) { c.Stats.Refresh.Concurrency = 0 },
+		"statistics.refresh.lock_wait":   func(c *Config) { c.Stats.Refresh.LockWait = -1 },
+		"statistics.refresh.tables[0].pattern": func(c *Config) {
+			c.Stats.Refresh.Tables = []statscheck.TablePolicy{{Pattern: "orders", Never: true}}
+		},
 		"statistics.refresh.max_failures": func(c *Config) { c.Stats.Refresh.MaxFailures = 0 },
 		"upstream.dial_timeout":           func(c *Config) { c.Upstream.DialTimeout = 0 },
 		"statistics.refresh.schedules[0].": func(c *Config) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
@@ -136,9 +135,7 @@ func (v *validator) statistics(c Config) {
 	v.positive("statistics.max_age", s.MaxAge)
 	v.below("statistics.thresholds.", s.Thresholds.Validate())
 	r := s.Refresh
-	v.positive("statistics.refresh.timeout", r.Timeout)
-	v.below("statistics.refresh.", r.Validate())
-	v.below("statistics.refresh.", statscheck.ValidateSchedules(r.Schedules))
+	v.refresh(r)
 	if r.Enabled {
 		v.check(c.Database.URL != "", "database.url", c.Database.URL, "a Postgres URL, since statistics.refresh.enabled is true")
 		v.check(s.Enabled, "statistics.enabled", s.Enabled, "true, since statistics.refresh.enabled is true")
