@@ -99,6 +99,9 @@ func (f *flow) strategy(o *explain.Operator) Strategy {
 		if flag(o, "BucketMapJoin") {
 			return BucketMapJoin
 		}
+		if f.partitionedHash(o) {
+			return DPHJ
+		}
 		for _, s := range f.sides[o] {
 			// A broadcast goes over BROADCAST_EDGE; buckets over CUSTOM_EDGE or, into a reducer, CUSTOM_SIMPLE_EDGE.
 			if s.edge == "CUSTOM_EDGE" || s.edge == "CUSTOM_SIMPLE_EDGE" {

@@ -61,6 +61,9 @@ func (f *flow) connect(v *explain.Vertex, feeds []feed, local []*explain.Operato
 			}
 		}
 	}
+	if len(merging) > 0 && len(stores) == 0 {
+		stores = unprintedStores(v)
+	}
 	for _, o := range merging {
 		stores = f.mergeSides(o, stores)
 	}

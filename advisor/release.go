@@ -7,6 +7,7 @@ var releaseDefaults = map[Release]map[string]string{
 		"hive.mapjoin.hybridgrace.hashtable":                        "true",
 		"hive.mapjoin.full.outer":                                   "false",
 		"hive.stats.fetch.column.stats":                             "false",
+		"hive.merge.nway.joins":                                     "true",
 		"hive.llap.memory.oversubscription.max.executors.per.query": "3",
 	},
 	Hive2: {

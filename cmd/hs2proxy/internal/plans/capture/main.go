@@ -169,6 +169,12 @@ func textOf(r client.Result) string {
 	return b.String()
 }
 
+// unknownSetting: an older release refuses the settings that it does not have, and plans as it does without them.
+func unknownSetting(err error) bool {
+	var refusal *client.Error
+	return errors.As(err, &refusal) && strings.Contains(refusal.Message, "hive configuration") && strings.Contains(refusal.Message, "does not exists")
+}
+
 // inSession runs statements in a session of their own, then f.
 func inSession(ctx context.Context, address string, statements []string, f func(*client.Session) error) (err error) {
 	session, err := client.Open(ctx, client.Config{
@@ -180,7 +186,7 @@ func inSession(ctx context.Context, address string, statements []string, f func(
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	for _, statement := range statements {
-		if _, err := session.Query(ctx, statement); err != nil {
+		if _, err := session.Query(ctx, statement); err != nil && !unknownSetting(err) {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
