@@ -78,7 +78,15 @@ func scene(f *fixture) (refresh int64) {
 	r.Plans = []statscheck.PlanChange{
 		{Fingerprint: "f1", Ordinal: 0, Before: advisor.MergeJoin, After: advisor.MapJoin}, {Fingerprint: "f2", Ordinal: 0, Before: advisor.MergeJoin, After: advisor.MergeJoin},
 	}
+	r.Proof = &statscheck.Proof{Statistics: statscheck.StatisticChanges([]advisor.TableStats{before}, []advisor.TableStats{after})}
 	f.ok(f.FinishRefresh(t.Context(), *r))
+	_, err := f.JudgeRuntimes(t.Context(), "hive-a")
+	f.ok(err)
+	_, err = f.LearnFromRefresh(t.Context(), statscheck.Refresh{ // of a refresh that is no longer on record
+		ID: 999, Upstream: "hive-a", Table: "shop.sales", Schedule: "nightly", Reason: "R4", State: statscheck.RefreshDone, Effect: statscheck.EffectNoChange,
+		Before: &before, After: &after, EndedAt: hour(5),
+	}, statscheck.DefaultThresholds())
+	f.ok(err)
 	fresh := analysis("hive-a", "f1", hour(6), verdict(advisor.MapJoin, 5000))
 	fresh.Cause = store.CauseStatistics
 	run(a, "f1", hour(6), fresh, intercept.StateFinished)
@@ -90,7 +98,7 @@ func scene(f *fixture) (refresh int64) {
 	f.exec(`INSERT INTO hs2proxy.findings (upstream_id, fingerprint, kind, subject, severity, summary, evidence, advice, first_seen, last_seen, times, advisor)
 		SELECT u.id, 'f2', 'k_' || a, 'join 0', CASE a WHEN 'none' THEN 'CRITICAL' ELSE 'LOW' END, '', '{}', '', $1, $1, 1, a
 		FROM hs2proxy.upstreams u, unnest(ARRAY['selector', 'outer_join', 'movement', 'dynamic_filter', 'anti_join', 'none']) a WHERE u.name = 'hive-a'`, hour(2))
-	_, err := f.MuteFindings(t.Context(), store.Mute{Kind: "k_none", Reason: "known", By: "ana"})
+	_, err = f.MuteFindings(t.Context(), store.Mute{Kind: "k_none", Reason: "known", By: "ana"})
 	f.ok(err)
 	return refresh
 }
