@@ -83,7 +83,7 @@ func (op *operation) handle() *hiveserver.TOperationHandle {
 	return &hiveserver.TOperationHandle{
 		OperationId:   &hiveserver.THandleIdentifier{GUID: op.guid[:], Secret: op.guid[:]},
 		OperationType: hiveserver.TOperationType_EXECUTE_STATEMENT,
-		HasResultSet:  op.outcome.Rows > 0,
+		HasResultSet:  op.outcome.Rows+len(op.outcome.Cells) > 0,
 	}
 }
 
