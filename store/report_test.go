@@ -219,6 +219,12 @@ func TestEveryReportHasAQuestionAndRuns(t *testing.T) {
 		}
 		if !filled {
 			scene(f)
+			f.request(store.RefreshRequest{Upstream: "hive-a", Table: "shop.logs", Reason: "waits", RequestedBy: "ana"})
+			f.exec(`SELECT hs2proxy.set_refresh_policy('shop.archive_*', never => true, reason => 'read only')`)
+			f.ok(f.RecordActuals(t.Context(), store.Actuals{
+				Upstream: "hive-a", Analysis: analysis("hive-a", "f9", t0, verdict(advisor.MapJoin, 700)), Source: store.SourceExplainAnalyze, Fingerprint: "f9", At: t0,
+				Operators: []advisor.OperatorActual{{ID: "TS_0", Kind: "TableScan", Vertex: "Map 1", Estimated: 10, Actual: 1000}},
+			}))
 		}
 	}
 }
