@@ -159,7 +159,7 @@ func (e *loopEnd) shown() bool {
 // write writes the buffer to the other end; false when it cannot all be written now.
 func (e *loopEnd) write() bool {
 	c, to := e.conn, e.other()
-	n, err := rawWrite(to.fd, e.bytes())
+	n, err := rawSend(to.fd, e.bytes(), e.coming > 0)
 	if n <= 0 {
 		return e.stalled("write", err)
 	}
