@@ -70,12 +70,14 @@ func marksIn(b []byte) []string {
 // Every text that reaches the disk is listed here, so that a field added later is thought of: names, what Postgres keeps
 // anyway, and text without literals. Not: configuration and settings of the client's own naming, the statement as sent,
 // what was read from it, its overlay, the plan's text, key expressions' literals.
+// Partitions are named by their values, as Hive's own catalogue names them.
 var onDiskAlways = []string{
+	"Analyzed.Columns", "Analyzed.Partition", "Analyzed.Table", "Contradictions.Contradiction.Kind", "Contradictions.Contradiction.Words", "Contradictions.Table",
 	"Session.Auth", "Session.ClientAddr", "Session.ClientName", "Session.Configuration.key", "Session.Database", "Session.Server", "Session.Settings.key",
 	"Session.Upstream", "Session.User",
 	"Statement.Database", "Statement.ID", "Statement.Info.Fingerprint", "Statement.Info.Kind", "Statement.Info.Normalized",
 	"Statement.OperationID", "Statement.SQLState", "Statement.SessionID", "Statement.State",
-	"Writes.Op", "Writes.StatementID", "Writes.Table", "Writes.Upstream",
+	"Writes.Op", "Writes.Partitions", "Writes.StatementID", "Writes.Table", "Writes.Upstream",
 }
 
 func TestWhatReachesTheDisk(t *testing.T) {
