@@ -144,11 +144,8 @@ const yieldEvery = 5 * time.Millisecond
 func (l *loop) run() {
 	defer l.free()
 	for !l.stopped {
-		n, err := rawPoll(l.epoll, l.events[:])
-		if n <= 0 {
-			l.yield()
-			n, err = unix.EpollWait(l.epoll, l.events[:], l.patience())
-		}
+		l.yield()
+		n, err := unix.EpollWait(l.epoll, l.events[:], l.patience())
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("epoll_wait: %v", err)) // a bad descriptor or argument of ours
 		}

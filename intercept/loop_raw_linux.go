@@ -38,8 +38,3 @@ func raw(n, _ uintptr, errno unix.Errno) (int, error) {
 	}
 	return int(n), nil
 }
-
-// rawPoll is epoll_wait(2) without waiting.
-func rawPoll(epoll int, events []unix.EpollEvent) (int, error) {
-	return raw(unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)) //nolint:gosec // as x/sys/unix does
-}
