@@ -67,7 +67,7 @@ func (f *finder) bucketProblem(j *Join, d *Decision) (why, advice string) {
 	buckets := bucketEstimate(j)
 	if share := total / buckets; share > d.Budget {
 		left, right := humanPair(share, d.Budget)
-		return "the hashed side divided by " + count(buckets, "bucket") + unequalBuckets(j) + " is " + left + ", the budget " + right, f.budgetAdvice(roundUp(share))
+		return "the hashed side divided by " + count(buckets, "bucket") + unequalBuckets(j) + " is " + left + ", the budget " + right, f.budgetAdvice(Headroom(share))
 	}
 	for pos := range j.Inputs {
 		if in := &j.Inputs[pos]; in.Layout.Buckets > 0 && !sortedByKeys(in) {

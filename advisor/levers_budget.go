@@ -45,14 +45,14 @@ func (l *leverage) budgetFor() (int64, Strategy, bool) {
 			low = mid
 		}
 	}
-	if size := roundUp(high); l.better(with(size)) {
+	if size := Headroom(high); l.better(with(size)) {
 		return size, with(size), true
 	}
 	return high, with(high), true
 }
 
-// roundUp gives a budget some headroom: a tenth above, at two leading digits.
-func roundUp(n int64) int64 {
+// Headroom is a tenth above n, rounded up to two leading digits: what to set a limit to that n must stay below.
+func Headroom(n int64) int64 {
 	n += n / 10
 	unit := int64(1)
 	for n/unit >= 100 {

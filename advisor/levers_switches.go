@@ -121,7 +121,7 @@ func (l *leverage) entries() {
 			keys = max(keys, n)
 		}
 	}
-	limit := roundUp(keys)
+	limit := Headroom(keys)
 	got := l.under(func(s *Settings) { s.MaxEntries = limit })
 	if !l.better(got) {
 		return

@@ -98,23 +98,7 @@ ON CONFLICT (table_id, name) DO UPDATE SET
 
 // RebasePartition records a partition's baseline. What was written after it is counted from the writes on record.
 func (s *Store) RebasePartition(ctx context.Context, upstream, table, partition string, b statscheck.Baseline) error {
-	return s.inTx(ctx, "rebase a partition", []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
-		id, err := s.upstreamID(ctx, upstream)
-		if err != nil {
-			return err
-		}
-		at := b.At
-		if at.IsZero() {
-			at = s.o.Now()
-		}
-		args := pgx.NamedArgs{
-			"upstream": id, "name": text(table), "partition": text(partition), "at": stamp(at), "rows": b.Rows, "bytes": b.Bytes, "columns": texts(b.Columns),
-		}
-		batch := &pgx.Batch{}
-		batch.Queue(tableInsert, args)
-		batch.Queue(partitionRebase, args)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+	return s.baseline(ctx, "rebase a partition", partitionRebase, upstream, table, partition, b)
 }
 
 const partitionsRead = `

@@ -184,15 +184,16 @@ WHERE t.upstream_id = @upstream AND t.name = @name`
 
 // SetBaseline records a table's baseline and leaves the writes counted so far.
 func (s *Store) SetBaseline(ctx context.Context, upstream, table string, b statscheck.Baseline) error {
-	return s.baseline(ctx, "set a baseline", baselineUpdate, upstream, table, b)
+	return s.baseline(ctx, "set a baseline", baselineUpdate, upstream, table, "", b)
 }
 
 // Rebase records a table's baseline and counts writes from it on.
 func (s *Store) Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error {
-	return s.baseline(ctx, "rebase", rebaseUpdate, upstream, table, b)
+	return s.baseline(ctx, "rebase", rebaseUpdate, upstream, table, "", b)
 }
 
-func (s *Store) baseline(ctx context.Context, what, update, upstream, table string, b statscheck.Baseline) error {
+// baseline records that of a table, or of one of its partitions.
+func (s *Store) baseline(ctx context.Context, what, update, upstream, table, partition string, b statscheck.Baseline) error {
 	return s.inTx(ctx, what, []string{upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		id, err := s.upstreamID(ctx, upstream)
 		if err != nil {
@@ -203,7 +204,7 @@ func (s *Store) baseline(ctx context.Context, what, update, upstream, table stri
 			at = s.o.Now()
 		}
 		args := pgx.NamedArgs{
-			"upstream": id, "name": text(table), "at": stamp(at), "rows": b.Rows, "bytes": b.Bytes, "columns": texts(b.Columns),
+			"upstream": id, "name": text(table), "partition": text(partition), "at": stamp(at), "rows": b.Rows, "bytes": b.Bytes, "columns": texts(b.Columns),
 		}
 		batch := &pgx.Batch{}
 		batch.Queue(tableInsert, args)

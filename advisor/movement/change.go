@@ -54,7 +54,7 @@ func (f *finder) try(j *advisor.Join, want func(advisor.Strategy) bool, list ...
 
 // towards finds the fewest settings that make the rules choose a way.
 func (f *finder) towards(v *advisor.JoinVerdict, c *Cost, w Way) (change, bool) {
-	size := headroom(c.Hashed)
+	size := advisor.Headroom(c.Hashed)
 	var lists [][]setting
 	want := func(s advisor.Strategy) bool { return s == advisor.MapJoin || s == advisor.BucketMapJoin }
 	switch w {
@@ -82,7 +82,7 @@ func (f *finder) towards(v *advisor.JoinVerdict, c *Cost, w Way) (change, bool) 
 
 // share is a budget for one bucket of the hashed side, not below the one there is.
 func (f *finder) share(v *advisor.JoinVerdict, c *Cost) setting {
-	return budget(max(headroom(c.Hashed/max(mostBuckets(&v.Join), 1)), f.query.Settings.NoConditionalTaskSize))
+	return budget(max(advisor.Headroom(c.Hashed/max(mostBuckets(&v.Join), 1)), f.query.Settings.NoConditionalTaskSize))
 }
 
 // without finds settings under which the join is not broadcast any more; a hash join of shuffled partitions where its share fits.
@@ -112,16 +112,6 @@ func mostBuckets(j *advisor.Join) int64 {
 		most = max(most, j.Inputs[i].Layout.Buckets)
 	}
 	return int64(most)
-}
-
-// headroom is a tenth above, in two leading digits.
-func headroom(n int64) int64 {
-	n += n / 10
-	unit := int64(1)
-	for n/unit >= 100 {
-		unit *= 10
-	}
-	return (n + unit - 1) / unit * unit
 }
 
 func (f *finder) backing(size int64) string {

@@ -99,7 +99,7 @@ func (f *finder) afterProjection(v *advisor.JoinVerdict, c *Cost, pos int, p Pro
 	if pos >= len(sizes) || sizes[pos] > c.Ceiling {
 		return change{}, false
 	}
-	size := headroom(sizes[pos])
+	size := advisor.Headroom(sizes[pos])
 	got, ok := f.try(&narrow, mapJoin, budget(size))
 	got.note = f.backing(size)
 	return got, ok

@@ -26,6 +26,30 @@ func (t truth) not() truth {
 	return out
 }
 
+// connected is the truth of AND, OR and NOT by that of their operands; false for other expressions.
+func connected(e queryast.Expr, of func(queryast.Expr) truth) (out truth, ok bool) {
+	switch e := e.(type) {
+	case *queryast.And:
+		out = isTrue
+		for _, o := range e.Operands {
+			t := of(o)
+			if !t.can(isTrue) {
+				out &^= isTrue
+			}
+			out |= t & (isFalse | isNull)
+		}
+	case *queryast.Or:
+		for _, o := range e.Operands {
+			out |= of(o)
+		}
+	case *queryast.Not:
+		out = of(e.Operand).not()
+	default:
+		return 0, false
+	}
+	return out, true
+}
+
 // padding evaluates predicates on rows in which some columns are NULL, and nothing is known of the others. What it does
 // not know it takes for possible, so that "rejects" is never said wrongly.
 type padding struct {
@@ -98,25 +122,10 @@ var strict = func() map[string]bool {
 
 // truth evaluates a predicate.
 func (p padding) truth(e queryast.Expr) truth {
+	if t, ok := connected(e, p.truth); ok {
+		return t
+	}
 	switch e := e.(type) {
-	case *queryast.And:
-		out := isTrue
-		for _, o := range e.Operands {
-			t := p.truth(o)
-			if !t.can(isTrue) {
-				out &^= isTrue
-			}
-			out |= t & (isFalse | isNull)
-		}
-		return out
-	case *queryast.Or:
-		var out truth
-		for _, o := range e.Operands {
-			out |= p.truth(o)
-		}
-		return out
-	case *queryast.Not:
-		return p.truth(e.Operand).not()
 	case *queryast.Comparison:
 		return p.comparison(e)
 	case *queryast.Is:

@@ -34,25 +34,10 @@ func newPartition(text string, names, types []string) partition {
 
 // truth evaluates a predicate on the partition's rows; column gives a column's name in the table.
 func (p partition) truth(e queryast.Expr, column func(*queryast.ColumnRef) string) truth {
+	if t, ok := connected(e, func(o queryast.Expr) truth { return p.truth(o, column) }); ok {
+		return t
+	}
 	switch e := e.(type) {
-	case *queryast.And:
-		out := isTrue
-		for _, o := range e.Operands {
-			t := p.truth(o, column)
-			if !t.can(isTrue) {
-				out &^= isTrue
-			}
-			out |= t & (isFalse | isNull)
-		}
-		return out
-	case *queryast.Or:
-		var out truth
-		for _, o := range e.Operands {
-			out |= p.truth(o, column)
-		}
-		return out
-	case *queryast.Not:
-		return p.truth(e.Operand, column).not()
 	case *queryast.Is:
 		c, ok := e.Operand.(*queryast.ColumnRef)
 		if value, known := p.value(c, ok, column); known && e.What == "NULL" {
