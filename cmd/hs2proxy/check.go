@@ -10,10 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rs/zerolog"
-
 	"github.com/hs2proxy/hs2proxy/advisor"
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	joincheck "github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/check"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/version"
 )
@@ -58,25 +55,12 @@ func (c checkCmd) run(ctx context.Context) error {
 		}
 		return c.check(ctx, joincheck.Saved{Plans: os.DirFS(c.Plans), Release: release}, 1, os.Stdout)
 	}
-	cfg, err := c.load()
+	server, err := c.connect(ctx, c.Upstream, c.releaseFlag)
 	if err != nil {
 		return err
 	}
-	if c.Upstream != "" {
-		cfg.Upstream.SetServers(c.Upstream)
-	}
-	c.over(&cfg)
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
-	way, err := app.NewWay(ctx, cfg, zerolog.Nop())
-	if err != nil {
-		return err
-	}
-	defer way.Close()
-	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg, way.Login), zerolog.Nop())
-	defer closeAll()
-	return c.check(ctx, joincheck.Live{Analyzer: a}, cfg.Explain.Concurrency, os.Stdout)
+	defer server.close()
+	return c.check(ctx, joincheck.Live{Analyzer: server.analyzer}, server.cfg.Explain.Concurrency, os.Stdout)
 }
 
 // check does the work with an explainer that takes so many statements at once.

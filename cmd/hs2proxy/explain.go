@@ -8,16 +8,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rs/zerolog"
-
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/advise"
 	"github.com/hs2proxy/hs2proxy/advisor/dynamicfilter"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/advisor/movement"
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
-	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
 type explainCmd struct {
@@ -41,42 +37,19 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if c.Plan {
 		return c.judge(text)
 	}
-	cfg, err := c.load()
+	info, err := explainable(text)
 	if err != nil {
 		return err
 	}
-	if c.Upstream != "" {
-		cfg.Upstream.SetServers(c.Upstream)
-	}
-	c.over(&cfg)
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
-	info := hiveql.Parse(text)
-	if !info.Explainable {
-		return fmt.Errorf("a %s statement reads no table or cannot be explained", info.Kind)
-	}
-	way, err := app.NewWay(ctx, cfg, zerolog.Nop())
+	server, err := c.connect(ctx, c.Upstream, c.releaseFlag)
 	if err != nil {
 		return err
 	}
-	defer way.Close()
-	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg, way.Login), zerolog.Nop())
-	defer closeAll()
-	analysis, err := a.Analyze(ctx, pipeline.Query{
-		SQL: text, Fingerprint: info.Fingerprint, Fallback: info.Query,
-		Target: pipeline.Target{Settings: c.Set, Database: c.Database},
-	})
-	if err != nil {
-		return err
-	}
-	if analysis.Error != "" {
-		return errors.New(analysis.Error)
-	}
-	if c.Text {
+	defer server.close()
+	analysis, plan, err := server.analyze(ctx, text, info, pipeline.Target{Settings: c.Set, Database: c.Database})
+	if analysis != nil && c.Text {
 		fmt.Println(analysis.PlanText)
 	}
-	plan, err := explain.Parse(analysis.PlanText)
 	if err != nil {
 		return err
 	}

@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
-	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
@@ -100,42 +95,20 @@ func (c whatifCmd) replayPlan(r *replay, text string) error {
 }
 
 func (c whatifCmd) replayQuery(ctx context.Context, r *replay, text string) error {
-	cfg, err := c.load()
+	info, err := explainable(text)
 	if err != nil {
 		return err
 	}
-	if c.Upstream != "" {
-		cfg.Upstream.SetServers(c.Upstream)
-	}
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
-	info := hiveql.Parse(text)
-	if !info.Explainable {
-		return fmt.Errorf("a %s statement reads no table or cannot be explained", info.Kind)
-	}
-	way, err := app.NewWay(ctx, cfg, zerolog.Nop())
+	server, err := c.connect(ctx, c.Upstream, releaseFlag{})
 	if err != nil {
 		return err
 	}
-	defer way.Close()
-	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg, way.Login), zerolog.Nop())
-	defer closeAll()
-	analysis, err := a.Analyze(ctx, pipeline.Query{
-		SQL: text, Fingerprint: info.Fingerprint, Fallback: info.Query,
-		Target: pipeline.Target{Settings: c.Base, Database: c.Database},
-	})
+	defer server.close()
+	analysis, plan, err := server.analyze(ctx, text, info, pipeline.Target{Settings: c.Base, Database: c.Database})
 	if err != nil {
 		return err
 	}
-	if analysis.Error != "" {
-		return errors.New(analysis.Error)
-	}
-	plan, err := explain.Parse(analysis.PlanText)
-	if err != nil {
-		return err
-	}
-	r.nodes = int64(cfg.Upstream.LLAPNodes)
+	r.nodes = int64(server.cfg.Upstream.LLAPNodes)
 	r.sizes = func(string) (map[string]advisor.TableSize, error) { return advisor.ScanSizes(plan), nil }
 	for i := range analysis.Joins {
 		v := &analysis.Joins[i]
