@@ -54,6 +54,17 @@ var kinds = map[client][]kind{
 	jdbc:       {shared, metadata},
 }
 
+// Names of steps whose results not every client reads, and those of each that does not.
+const (
+	intervals = "intervals"
+	union     = "a union"
+)
+
+var unread = map[client][]string{
+	impyla: {intervals, union}, // its table of types ends before the intervals
+	jdbc:   {union},
+}
+
 // allTypes are the columns of the table of all types, each with an ordinary and an extreme value.
 var allTypes = []struct{ name, hiveType, ordinary, extreme string }{
 	{"c_boolean", "BOOLEAN", "true", "false"},
@@ -74,8 +85,6 @@ var allTypes = []struct{ name, hiveType, ordinary, extreme string }{
 	{"c_map", "MAP<STRING,BIGINT>", "map('k', 1L)", "map('ü', cast(null AS BIGINT))"},
 	{"c_struct", "STRUCT<a:INT,b:STRING>", "named_struct('a', 1, 'b', 'x')", "named_struct('a', cast(null AS INT), 'b', '\"')"},
 }
-
-const intervals = "intervals"
 
 // typeSteps fill and read a table of all types, with a row of NULLs; and read the types that no table can hold.
 func typeSteps() []step {
@@ -120,9 +129,6 @@ func (t Target) script(c client) []step {
 	if t.Brief {
 		body = briefSteps(t.Database)
 	}
-	if c == impyla { // its table of types ends before the intervals
-		body = slices.DeleteFunc(body, func(s step) bool { return s.name == intervals })
-	}
 	steps := append(firstSteps(t.Database), body...)
 	if slices.Contains(kinds[c], shared) {
 		steps = append(steps, step{shared, "two statements of one session at once", "SELECT * FROM orders ;; SELECT count(*) FROM customers"})
@@ -130,9 +136,10 @@ func (t Target) script(c client) []step {
 	if slices.Contains(kinds[c], metadata) {
 		steps = append(steps, step{metadata, "metadata", t.Database})
 	}
-	if c != jdbc && c != impyla && !t.Brief { // neither knows a union
-		steps = append(steps, step{query, "a union", "SELECT create_union(0, 1, 'x') AS u"})
+	if !t.Brief {
+		steps = append(steps, step{query, union, "SELECT create_union(0, 1, 'x') AS u"})
 	}
+	steps = slices.DeleteFunc(steps, func(s step) bool { return slices.Contains(unread[c], s.name) })
 	return append(steps,
 		step{run, "leave", "USE default"},
 		step{run, "drop the database", "DROP DATABASE " + t.Database + " CASCADE"},
