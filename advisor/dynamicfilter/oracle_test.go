@@ -3,110 +3,27 @@ package dynamicfilter
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/advisor/jsonl/jsonltest"
+	"github.com/hs2proxy/hs2proxy/advisor/oracle"
 )
 
-// oracleCase is a query, what the metastore says of its tables, and the plan Hive 4.0.1 made of it.
-type oracleCase struct {
-	ID       string                 `json:"id"`
-	Settings map[string]string      `json:"settings"`
-	Tables   map[string]oracleTable `json:"tables"`
-	Extended string                 `json:"explain_extended"`
-	Plain    string                 `json:"explain_plain"`
-	User     string                 `json:"explain_user"`
-}
-
-type oracleTable struct {
-	Columns    []advisor.ColumnType `json:"columns"`
-	PartCols   []advisor.ColumnType `json:"partition_columns"`
-	Partitions map[string]struct {
-		Params  map[string]any          `json:"params"`
-		Columns map[string]oracleColumn `json:"column_stats"`
-	} `json:"partitions"`
-	Kind   string                  `json:"type"`
-	Params map[string]string       `json:"params"`
-	Stats  map[string]oracleColumn `json:"column_stats"`
-}
-
-type oracleColumn struct {
-	NDV    *int64   `json:"numDVs"`
-	Nulls  *int64   `json:"numNulls"`
-	AvgLen *float64 `json:"avgColLen"`
-	Trues  *int64   `json:"numTrues"`
-	Falses *int64   `json:"numFalses"`
-	Low    any      `json:"lowValue"`
-	High   any      `json:"highValue"`
-}
-
-func columns(from map[string]oracleColumn) map[string]advisor.ColumnStats {
-	text := func(v any) string {
-		switch v := v.(type) {
-		case string:
-			return v
-		case float64:
-			return fmt.Sprintf("%.0f", v)
-		}
-		return ""
-	}
-	out := map[string]advisor.ColumnStats{}
-	for name, c := range from {
-		out[name] = advisor.ColumnStats{NDV: c.NDV, Nulls: c.Nulls, AvgLen: c.AvgLen, Trues: c.Trues, Falses: c.Falses, Low: text(c.Low), High: text(c.High)}
-	}
-	return out
-}
-
-func count(text string) *int64 {
-	var n int64
-	if _, err := fmt.Sscan(text, &n); err != nil || n < 0 {
-		return nil
-	}
-	return &n
-}
-
-func (c *oracleCase) stats(joins []advisor.Join) map[string]advisor.TableStats {
-	out := map[string]advisor.TableStats{}
-	for _, need := range advisor.Needed(joins) {
-		_, short, _ := strings.Cut(need.Table, ".")
-		t, ok := c.Tables[short]
-		if !ok {
-			continue
-		}
-		s := advisor.TableStats{Table: need.Table, Kind: t.Kind, ColumnTypes: t.Columns, Rows: count(t.Params["numRows"]), Columns: columns(t.Stats)}
-		for _, column := range t.Columns {
-			s.ColumnsRead = append(s.ColumnsRead, column.Name)
-		}
-		for _, p := range t.PartCols {
-			s.PartitionColumns = append(s.PartitionColumns, p.Name)
-		}
-		out[need.Table] = s
-		for name, p := range t.Partitions {
-			ps := s
-			ps.Partition, ps.Columns = t.PartCols[0].Name+"="+name, columns(p.Columns)
-			ps.Rows = count(fmt.Sprint(p.Params["numRows"]))
-			out[need.Table+"/"+ps.Partition] = ps
-		}
-	}
-	return out
-}
-
 // eachCase reads the cases kept in the repository, and the shared ones where HS2PROXY_SHARED names their folder.
-func eachCase(t *testing.T, visit func(*oracleCase)) {
+func eachCase(t *testing.T, visit func(*oracle.Case)) {
 	t.Helper()
-	cases := jsonltest.Read[oracleCase](t, "../testdata/cases.jsonl.gz")
+	cases := jsonltest.Read[oracle.Case](t, "../testdata/cases.jsonl.gz")
 	if jsonltest.HasShared() {
-		cases = append(cases, jsonltest.Shared[oracleCase](t, "oracle/cases.jsonl.gz")...)
+		cases = append(cases, jsonltest.Shared[oracle.Case](t, "oracle/cases.jsonl.gz")...)
 	}
 	for i := range cases {
 		visit(&cases[i])
 	}
 }
 
-func (c *oracleCase) query(t *testing.T, text string) (advisor.Query, bool) {
+func queryOf(t *testing.T, c *oracle.Case, text string) (advisor.Query, bool) {
 	t.Helper()
 	plan, err := explain.Parse(text)
 	if err != nil {
@@ -114,7 +31,7 @@ func (c *oracleCase) query(t *testing.T, text string) (advisor.Query, bool) {
 	}
 	q := advisor.Query{Plan: plan, Settings: advisor.NewSettings(c.Settings)}
 	joins := advisor.Joins(plan)
-	q.Tables = c.stats(joins)
+	q.Tables = c.Stats(joins)
 	advisor.EnrichFor(joins, q.Tables, &q.Settings)
 	for _, j := range joins {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))
@@ -128,9 +45,9 @@ func TestNothingContradictsThePlan(t *testing.T) {
 	states := map[State]int{}
 	causes := map[Cause]int{}
 	unexplained := 0
-	eachCase(t, func(c *oracleCase) {
+	eachCase(t, func(c *oracle.Case) {
 		for form, text := range map[string]string{"extended": c.Extended, "plain": c.Plain, "user": c.User} {
-			q, ok := c.query(t, text)
+			q, ok := queryOf(t, c, text)
 			if !ok || q.Plan.Engine != explain.EngineTez {
 				continue
 			}

@@ -19,6 +19,9 @@ type Case struct {
 	// Tables are what the metastore says of each table, by name without database.
 	Tables   map[string]Table `json:"tables"`
 	Extended string           `json:"explain_extended"`
+	// Plain and User are the plan's other text forms, where a file has them.
+	Plain string `json:"explain_plain,omitempty"`
+	User  string `json:"explain_user,omitempty"`
 	// Log is the planner's own; Truth are the joins in plan order; Error is Hive's refusal, with which there are neither.
 	Log   []string `json:"planner_log,omitempty"`
 	Truth []Join   `json:"truth"`
@@ -52,6 +55,9 @@ type Column struct {
 	AvgLen *float64 `json:"avgColLen"`
 	Trues  *int64   `json:"numTrues"`
 	Falses *int64   `json:"numFalses"`
+	// Low and High are numbers, or texts as DESCRIBE prints them.
+	Low  any `json:"lowValue,omitempty"`
+	High any `json:"highValue,omitempty"`
 }
 
 // Join is what the planner decided about a join, and its own numbers.

@@ -67,9 +67,20 @@ func (t *Table) describe(full string, out map[string]advisor.TableStats) {
 func columns(from map[string]Column) map[string]advisor.ColumnStats {
 	out := map[string]advisor.ColumnStats{}
 	for name, c := range from {
-		out[name] = advisor.ColumnStats{NDV: c.NDV, Nulls: c.Nulls, AvgLen: c.AvgLen, Trues: c.Trues, Falses: c.Falses}
+		out[name] = advisor.ColumnStats{NDV: c.NDV, Nulls: c.Nulls, AvgLen: c.AvgLen, Trues: c.Trues, Falses: c.Falses, Low: bound(c.Low), High: bound(c.High)}
 	}
 	return out
+}
+
+// bound is the text of a column's lowest or highest value; empty for none.
+func bound(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return ""
 }
 
 // number is a parameter's count, written as text or as a number; nil for none.

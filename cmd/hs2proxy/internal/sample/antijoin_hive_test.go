@@ -9,7 +9,6 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/advisor/antijoin"
-	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
@@ -186,17 +185,7 @@ func antiJoinQuery(t *testing.T, session *client.Session, sql string, settings m
 	for name, value := range settings {
 		run(t, session, "SET "+name+"="+value)
 	}
-	var text strings.Builder
-	for _, row := range run(t, session, "EXPLAIN EXTENDED "+sql).Rows {
-		if row[0] != nil {
-			text.WriteString(*row[0])
-		}
-		text.WriteByte('\n')
-	}
-	plan, err := explain.Parse(text.String())
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", sql, err, text.String())
-	}
+	plan := extended(t, session, sql)
 	q := advisor.Query{SQL: sql, Plan: plan, Settings: advisor.NewSettings(settings), Version: "4.0.1"}
 	for _, j := range advisor.Joins(plan) {
 		q.Verdicts = append(q.Verdicts, advisor.Judge(j, q.Settings))

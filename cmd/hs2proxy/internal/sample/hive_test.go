@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/store/storetest"
@@ -67,20 +68,38 @@ func run(t *testing.T, session *client.Session, statements ...string) client.Res
 	return last
 }
 
-// strategies reads the joins of a query in plan order.
-func strategies(t *testing.T, session *client.Session, sql string) []advisor.Strategy {
+// planOf is the text of one form of EXPLAIN.
+func planOf(t *testing.T, session *client.Session, form, sql string) string {
 	t.Helper()
 	run(t, session, "SET hive.explain.user=false")
 	var text strings.Builder
-	for _, row := range run(t, session, "EXPLAIN EXTENDED "+sql).Rows {
+	for _, row := range run(t, session, "EXPLAIN "+form+" "+sql).Rows {
 		if row[0] != nil {
 			text.WriteString(*row[0])
 		}
 		text.WriteByte('\n')
 	}
-	got := classify(text.String())
+	return text.String()
+}
+
+// extended is a query's EXPLAIN EXTENDED, read.
+func extended(t *testing.T, session *client.Session, sql string) *explain.Plan {
+	t.Helper()
+	text := planOf(t, session, "EXTENDED", sql)
+	plan, err := explain.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", sql, err, text)
+	}
+	return plan
+}
+
+// strategies reads the joins of a query in plan order.
+func strategies(t *testing.T, session *client.Session, sql string) []advisor.Strategy {
+	t.Helper()
+	text := planOf(t, session, "EXTENDED", sql)
+	got := classify(text)
 	if len(got) == 0 {
-		t.Fatalf("no join in the plan:\n%s", text.String())
+		t.Fatalf("no join in the plan:\n%s", text)
 	}
 	return got
 }

@@ -12,20 +12,6 @@ import (
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
-// planOf is the text of one form of EXPLAIN.
-func planOf(t *testing.T, session *client.Session, form, sql string) string {
-	t.Helper()
-	run(t, session, "SET hive.explain.user=false")
-	var text strings.Builder
-	for _, row := range run(t, session, "EXPLAIN "+form+" "+sql).Rows {
-		if row[0] != nil {
-			text.WriteString(*row[0])
-		}
-		text.WriteByte('\n')
-	}
-	return text.String()
-}
-
 // queryOf judges a plan under the settings the session was given.
 func queryOf(t *testing.T, text string, settings map[string]string, tables map[string]advisor.TableStats) advisor.Query {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
-	"github.com/hs2proxy/hs2proxy/advisor/explain"
 	"github.com/hs2proxy/hs2proxy/advisor/outerjoin"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
@@ -231,17 +230,7 @@ func (c outerJoinCase) run(t *testing.T, session *client.Session, statements []s
 
 func outerQuery(t *testing.T, session *client.Session, sql string) advisor.Query {
 	t.Helper()
-	var text strings.Builder
-	for _, row := range run(t, session, "EXPLAIN EXTENDED "+sql).Rows {
-		if row[0] != nil {
-			text.WriteString(*row[0])
-		}
-		text.WriteByte('\n')
-	}
-	plan, err := explain.Parse(text.String())
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", sql, err, text.String())
-	}
+	plan := extended(t, session, sql)
 	return advisor.Query{SQL: sql, Plan: plan}
 }
 
