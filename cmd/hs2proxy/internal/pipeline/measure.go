@@ -28,12 +28,11 @@ const (
 	measureBacklog = 64
 )
 
-// run is a statement that has ended, with what its operators put out as far as that is known.
+// run is a statement that has ended and was handed on, so that nothing changes it, with what its operators put out as far as that is
+// known.
 type run struct {
-	session   intercept.Session
-	statement intercept.Statement
-	analysis  *store.Analysis
-	rows      advisor.OperatorRows
+	*store.Observation
+	rows advisor.OperatorRows
 }
 
 // operatorsCounted takes counters from a log that the client read. They come in the middle of a run or after its end, in one piece or
@@ -70,11 +69,11 @@ func (r *Recorder) ran(j *job) {
 		return
 	}
 	r.wrote(j)
-	x := &run{session: j.Session, statement: j.Statement, analysis: a, rows: j.rows}
-	if len(x.statement.SQL) > recentText {
+	x := &run{&j.Observation, j.rows}
+	if len(x.Statement.SQL) > recentText {
 		return
 	}
-	r.recent.Add(x.statement.ID, x)
+	r.recent.Add(x.Statement.ID, x)
 	if x.rows != nil {
 		r.measure(x)
 	}
@@ -119,13 +118,13 @@ func (r *Recorder) measureRuns(ctx context.Context) {
 
 func (r *Recorder) measured(ctx context.Context, x *run, texts *lru.Cache[string, string]) (out *store.Actuals) {
 	defer isolate(r.log, r.counters, "counted rows could not be joined with their plan; they are left out")
-	key := cacheKey(&x.statement) + "\n" + x.analysis.ExplainedAt.Format(time.RFC3339Nano)
+	key := cacheKey(&x.Statement) + "\n" + x.Analysis.ExplainedAt.Format(time.RFC3339Nano)
 	text, known := texts.Get(key)
 	if !known && r.stopping() {
 		return nil
 	}
 	if !known {
-		q := queryOf(&x.session, &x.statement, "")
+		q := queryOf(&x.Session, &x.Statement, "")
 		q.Target.form = formUser
 		got, err := r.cfg.Analyzer.Explainer.Explain(ctx, q.Target, q.SQL)
 		if _, refused := refusal(err); err != nil && !refused {
@@ -142,8 +141,8 @@ func (r *Recorder) measured(ctx context.Context, x *run, texts *lru.Cache[string
 		return nil
 	}
 	x.rows.Annotate(plan)
-	return actualsOf(x.analysis, plan, store.Actuals{
-		Upstream: x.session.Upstream, StatementID: x.statement.ID, Source: store.SourceCounters, At: x.statement.EndedAt,
+	return actualsOf(x.Analysis, plan, store.Actuals{
+		Upstream: x.Session.Upstream, StatementID: x.Statement.ID, Source: store.SourceCounters, At: x.Statement.EndedAt,
 	})
 }
 
