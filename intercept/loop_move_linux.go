@@ -105,7 +105,7 @@ func (e *loopEnd) fill() bool {
 	if most := l.server.loops.readMost; most > 0 {
 		room = room[:min(len(room), most)]
 	}
-	n, err := rawRead(e.fd, room)
+	n, err := rawReceive(e.fd, room)
 	switch {
 	case n > 0:
 		e.end += n
@@ -125,7 +125,7 @@ func (e *loopEnd) fill() bool {
 		}
 		return true
 	default:
-		err = os.NewSyscallError("read", err)
+		err = os.NewSyscallError("recv", err)
 	}
 	if !e.held() {
 		e.take(0)
