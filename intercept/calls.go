@@ -41,27 +41,44 @@ type CallStats struct {
 	Outcomes map[Outcome]int64
 }
 
-// callCounters are the live form, by thrift.Method.
-type callCounters struct {
+// traffic counts what every message changes. There are several, so that event loops on different processors do not take the memory
+// from each other with each message.
+type traffic struct {
+	bytesFromClients, bytesFromServer atomic.Int64
+	// calls and replies are by thrift.Method.
 	calls   [256]atomic.Int64
 	replies [outcomeCount][256]atomic.Int64
 }
 
-// snapshot leaves out methods that were never called.
-func (c *callCounters) snapshot() []CallStats {
-	var all []CallStats
-	for m := range c.calls {
-		calls := c.calls[m].Load()
+// allTraffic is all of them.
+type allTraffic [8]traffic
+
+// of is the one that belongs to a number: a loop's, or a connection's.
+func (all *allTraffic) of(n int64) *traffic { return &all[n%int64(len(all))] }
+
+// sum adds up one counter of each.
+func (all *allTraffic) sum(counter func(*traffic) *atomic.Int64) (total int64) {
+	for i := range all {
+		total += counter(&all[i]).Load()
+	}
+	return total
+}
+
+// calls leaves out methods that were never called.
+func (all *allTraffic) calls() []CallStats {
+	var stats []CallStats
+	for m := range all[0].calls {
+		calls := all.sum(func(one *traffic) *atomic.Int64 { return &one.calls[m] })
 		if calls == 0 {
 			continue
 		}
 		s := CallStats{Method: thrift.Method(m), Calls: calls, Outcomes: map[Outcome]int64{}}
 		for o := range outcomeCount {
-			s.Outcomes[o] = c.replies[o][m].Load()
+			s.Outcomes[o] = all.sum(func(one *traffic) *atomic.Int64 { return &one.replies[o][m] })
 		}
-		all = append(all, s)
+		stats = append(stats, s)
 	}
-	return all
+	return stats
 }
 
 // outcomeOf reads a reply's status where there is one.
@@ -84,13 +101,13 @@ func outcomeOf(r thrift.Reply) Outcome {
 
 // Call counts the call and hands it on.
 func (w *watcher) Call(call thrift.Call) any {
-	w.relay.server.counters.calls.calls[call.Method].Add(1)
+	w.relay.traffic.calls[call.Method].Add(1)
 	return w.Connection.Call(call)
 }
 
 // Reply counts the reply and hands it on.
 func (w *watcher) Reply(token any, r thrift.Reply) {
-	w.relay.server.counters.calls.replies[outcomeOf(r)][r.Method].Add(1)
+	w.relay.traffic.replies[outcomeOf(r)][r.Method].Add(1)
 	w.Connection.Reply(token, r)
 	if r.HTTPStatus != 0 {
 		w.route(token, r)

@@ -73,7 +73,7 @@ func (e *loopEnd) other() *loopEnd {
 
 // begin takes a client in.
 func (l *loop) begin(c *loopConn, fd int) {
-	c.loop = l
+	c.loop, c.traffic = l, l.traffic
 	c.client = loopEnd{conn: c, fd: fd, stream: c.wire.Stream(thrift.Client), writable: true, clock: newClock(&c.relay)}
 	c.upstream = loopEnd{conn: c, fd: -1, stream: c.wire.Stream(thrift.HiveServer2), writable: true, clock: newClock(&c.relay)}
 	c.proxied = l.server.proxied(c.peer)
@@ -125,8 +125,8 @@ func (l *loop) forget(e *loopEnd, closing bool) {
 	e.fd = -1
 }
 
-// event is what the system tells of an end.
-func (c *loopConn) event(e *loopEnd, events uint32) {
+// event is what the system tells of an end. It is true when there may be bytes to move now.
+func (c *loopConn) event(e *loopEnd, events uint32) bool {
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		e.readable = true
 	}
@@ -138,9 +138,9 @@ func (c *loopConn) event(e *loopEnd, events uint32) {
 	}
 	if c.stage == stageDialing && e == &c.upstream {
 		c.connected()
-		return
+		return false
 	}
-	c.flow()
+	return true
 }
 
 // flow moves what can be moved now.

@@ -15,7 +15,7 @@ import (
 // TestLoopPostAfterItsEnd: what comes too late for a loop (a name that was being looked up, a rest of a listener) does not write to the
 // descriptor that has the loop's number by then.
 func TestLoopPostAfterItsEnd(t *testing.T) {
-	l, err := newLoop(&Server{})
+	l, err := newLoop(&Server{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,10 +29,12 @@ type loops struct {
 
 // loop is one of them.
 type loop struct {
-	server *Server
-	epoll  int
-	wake   int // an eventfd
-	events [128]unix.EpollEvent
+	server   *Server
+	traffic  *traffic
+	epoll    int
+	wake     int // an eventfd
+	events   [128]unix.EpollEvent
+	arrivals []arrival
 
 	ends     []*loopEnd // by descriptor
 	last     int32      // generation of the latest end
@@ -69,7 +72,7 @@ func (ls *loops) start(s *Server) ([]*loop, error) {
 	}
 	all := make([]*loop, s.cfg.Loops)
 	for i := range all {
-		l, err := newLoop(s)
+		l, err := newLoop(s, i)
 		if err != nil {
 			for _, made := range all[:i] {
 				made.free()
@@ -103,8 +106,9 @@ func (ls *loops) stop() {
 	ls.all.Store(nil)
 }
 
-func newLoop(s *Server) (*loop, error) {
-	l := &loop{server: s}
+// newLoop makes the nth.
+func newLoop(s *Server, n int) (*loop, error) {
+	l := &loop{server: s, traffic: s.counters.traffic.of(int64(n))}
 	l.opening.after, l.dialing.after, l.halfOpen.after = s.cfg.LoginTimeout, s.cfg.DialTimeout, s.cfg.HalfClose
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -149,8 +153,8 @@ func (l *loop) run() {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("epoll_wait: %v", err)) // a bad descriptor or argument of ours
 		}
-		for i := range max(n, 0) {
-			l.dispatch(&l.events[i])
+		for events := range slices.Chunk(l.events[:max(n, 0)], batch) {
+			l.take(events)
 		}
 		l.expire()
 		l.goOn()
@@ -193,22 +197,6 @@ func (l *loop) patience() int {
 	}
 	ms := time.Until(first).Milliseconds() + 1
 	return int(min(max(ms, 0), math.MaxInt32))
-}
-
-func (l *loop) dispatch(e *unix.EpollEvent) {
-	fd := int(e.Fd)
-	if fd == l.wake {
-		l.called()
-		return
-	}
-	if e.Pad == 0 {
-		l.accept(fd)
-		return
-	}
-	// The descriptor may belong to another connection by now, closed and opened again by an earlier event of this turn.
-	if end := l.ends[fd]; end != nil && end.generation == e.Pad {
-		end.conn.event(end, e.Events)
-	}
 }
 
 // called runs what was posted.

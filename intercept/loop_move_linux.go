@@ -92,11 +92,14 @@ func (e *loopEnd) move() {
 }
 
 // fill reads into the buffer what is there; false when the direction, or the connection, has ended.
-func (e *loopEnd) fill() bool {
+func (e *loopEnd) fill() bool { return e.received(e.receive()) }
+
+// receive is fill's call to the system; asked is how many bytes there was room for.
+func (e *loopEnd) receive() (asked, n int, err error) {
 	l := e.conn.loop
 	if e.buffer == nil {
-		if n := len(l.buffers); n > 0 {
-			e.buffer, l.buffers = l.buffers[n-1], l.buffers[:n-1]
+		if kept := len(l.buffers); kept > 0 {
+			e.buffer, l.buffers = l.buffers[kept-1], l.buffers[:kept-1]
 		} else {
 			e.buffer = new([bufferSize]byte)
 		}
@@ -105,14 +108,19 @@ func (e *loopEnd) fill() bool {
 	if most := l.server.loops.readMost; most > 0 {
 		room = room[:min(len(room), most)]
 	}
-	n, err := rawReceive(e.fd, room)
+	n, err = rawReceive(e.fd, room)
+	e.end += max(n, 0)
+	return len(room), n, err
+}
+
+// received is what fill makes of the call's result.
+func (e *loopEnd) received(asked, n int, err error) bool {
 	switch {
 	case n > 0:
-		e.end += n
 		// Fewer bytes than asked for: there are no more, and the system will tell of new ones; but not of an end it told of.
-		e.readable = n == len(room) || e.hungUp
+		e.readable = n == asked || e.hungUp
 		return true
-	case err == nil && len(room) == 0: // a PROXY header as long as a buffer is none
+	case err == nil && asked == 0: // a PROXY header as long as a buffer is none
 		err = io.ErrShortBuffer
 	case err == nil:
 		err = io.EOF

@@ -26,6 +26,7 @@ type relay struct {
 	watch    watcher
 	wire     *thrift.Conn
 	ticket   limit.Ticket
+	traffic  *traffic // of the server's counters
 
 	fromClient, fromServer atomic.Int64
 	// loggedIn: the login has been judged. Only the goroutine of HiveServer2's bytes touches it.
@@ -248,11 +249,11 @@ func (r *relay) idle() bool { return !r.interrupted() && r.wire.Blind() == thrif
 func (r *relay) count(side thrift.Side, n int64) {
 	if side == thrift.Client {
 		r.fromClient.Add(n)
-		r.server.counters.bytesFromClients.Add(n)
+		r.traffic.bytesFromClients.Add(n)
 		return
 	}
 	r.fromServer.Add(n)
-	r.server.counters.bytesFromServer.Add(n)
+	r.traffic.bytesFromServer.Add(n)
 }
 
 func (r *relay) info() ConnectionInfo {

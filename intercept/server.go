@@ -135,6 +135,7 @@ func (s *Server) add(r *relay) bool {
 	}
 	s.mu.lastID++
 	r.id = s.mu.lastID
+	r.traffic = s.counters.traffic.of(r.id)
 	s.mu.relays[r] = struct{}{}
 	s.counters.accepted.Add(1)
 	s.counters.open.Add(1)

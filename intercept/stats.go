@@ -48,17 +48,16 @@ type ConnectionInfo struct {
 
 // counters are the live form of Stats.
 type counters struct {
-	accepted, open                    atomic.Int64
-	clientFailures, upstreamFailures  atomic.Int64
-	bytesFromClients, bytesFromServer atomic.Int64
-	dials, failedDials                atomic.Int64
-	refusedLogins                     atomic.Int64
-	limited                           atomic.Int64
-	http, openHTTP                    atomic.Int64
-	decodeFailures                    atomic.Int64
-	blind                             [256]atomic.Int64 // by thrift.BlindReason
-	calls                             callCounters
-	added                             latencies
+	accepted, open                   atomic.Int64
+	clientFailures, upstreamFailures atomic.Int64
+	dials, failedDials               atomic.Int64
+	refusedLogins                    atomic.Int64
+	limited                          atomic.Int64
+	http, openHTTP                   atomic.Int64
+	decodeFailures                   atomic.Int64
+	blind                            [256]atomic.Int64 // by thrift.BlindReason
+	added                            latencies
+	traffic                          allTraffic
 }
 
 func (c *counters) snapshot() Stats {
@@ -66,10 +65,11 @@ func (c *counters) snapshot() Stats {
 		Accepted: c.accepted.Load(), Open: c.open.Load(),
 		ClientFailures: c.clientFailures.Load(), UpstreamFailures: c.upstreamFailures.Load(),
 		HTTP: c.http.Load(), OpenHTTP: c.openHTTP.Load(),
-		BytesFromClients: c.bytesFromClients.Load(), BytesFromServer: c.bytesFromServer.Load(),
-		Dials: c.dials.Load(), FailedDials: c.failedDials.Load(),
+		BytesFromClients: c.traffic.sum(func(f *traffic) *atomic.Int64 { return &f.bytesFromClients }),
+		BytesFromServer:  c.traffic.sum(func(f *traffic) *atomic.Int64 { return &f.bytesFromServer }),
+		Dials:            c.dials.Load(), FailedDials: c.failedDials.Load(),
 		RefusedLogins: c.refusedLogins.Load(), Limited: c.limited.Load(), DecodeFailures: c.decodeFailures.Load(),
-		Blind: map[thrift.BlindReason]int64{}, Calls: c.calls.snapshot(), Added: c.added.snapshot(),
+		Blind: map[thrift.BlindReason]int64{}, Calls: c.traffic.calls(), Added: c.added.snapshot(),
 	}
 	for _, reason := range thrift.BlindReasons() {
 		if n := c.blind[reason].Load(); n > 0 {
