@@ -27,7 +27,11 @@ type session struct {
 
 // snapshot is a copy of the Session that never changes. It needs the lock.
 func (s *session) snapshot() *Session {
-	if s.copied == nil {
+	switch {
+	case s.copied != nil:
+	case s.closed: // nothing changes it any more
+		s.copied = &s.Session
+	default:
 		c := s.Session
 		s.copied = &c
 	}

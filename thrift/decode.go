@@ -30,7 +30,7 @@ func read(into readable, body []byte) error {
 // decodeCall decodes the arguments of a watched call: a *hiveserver.T…Req, without a password.
 func decodeCall(m Method, body []byte, truncated bool) (any, error) {
 	if !truncated {
-		if req := plainCall(m, body); req != nil {
+		if req := new(parts).plainCall(m, body); req != nil {
 			return req, nil
 		}
 	}
@@ -77,7 +77,7 @@ func generatedCall(m Method, body []byte, truncated bool) (any, error) {
 // decodeReply decodes the result of a watched call: a *hiveserver.T…Resp.
 func decodeReply(m Method, body []byte, truncated bool) (any, error) {
 	if !truncated {
-		if resp := plainReply(m, body); resp != nil {
+		if resp := new(parts).plainReply(m, body); resp != nil {
 			return resp, nil
 		}
 	}

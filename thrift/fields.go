@@ -27,6 +27,8 @@ type fields struct {
 	b   []byte
 	at  int // of the next byte; b stays, since the garbage collector wants to know of each pointer that changes
 	odd bool
+	// parts is where what is read goes.
+	parts *parts
 }
 
 // left is how many bytes are to come.

@@ -80,15 +80,17 @@ func (s *Stream) decodeInPlace(body []byte, left int64) bool {
 	if int64(len(body)) != left || len(body) > s.copyLimit() || s.head.typ == typeException {
 		return false
 	}
+	p := partsPool.Get().(*parts)
+	defer p.giveBack()
 	var content any
 	known := false
 	switch {
 	case s.side == Client && s.head.method == FetchResults:
 		content, known = logFetch(body)
 	case s.side == Client:
-		content = plainCall(s.head.method, body)
+		content = p.plainCall(s.head.method, body)
 	default:
-		content = plainReply(s.head.method, body)
+		content = p.plainReply(s.head.method, body)
 	}
 	if content == nil && !known {
 		return false

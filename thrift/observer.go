@@ -39,7 +39,8 @@ type Call struct {
 	SeqID  int32
 	// Oneway calls have no reply.
 	Oneway bool
-	// Request is a *hiveserver.T…Req for watched methods, nil for others and where decoding failed. A password in it is gone.
+	// Request is a *hiveserver.T…Req for watched methods, nil for others and where decoding failed. A password in it is gone. It must
+	// not be used after Observer.Call has returned, but for OpenSession's.
 	Request any
 	// Truncated: the message was longer than the copy. Request holds the fields before the cut, with ExecuteStatement's
 	// statement cut at a character.
@@ -54,7 +55,7 @@ type Reply struct {
 	Exception bool
 	Message   string
 	// Result is a *hiveserver.T…Resp for watched methods, nil for others, for exceptions and where decoding failed. OpenSession's
-	// may come without its Configuration, all of HiveServer2's settings.
+	// may come without its Configuration, all of HiveServer2's settings. It must not be used after Observer.Reply has returned.
 	Result any
 	// Truncated: the reply was longer than the copy; Result holds the fields before the cut.
 	Truncated bool

@@ -1,8 +1,34 @@
 package thrift
 
-import "github.com/beltran/gohive/hiveserver"
+import (
+	"sync"
 
-// What the plain readers fill: each message is one allocation, its nested structs and the values behind its pointers included.
+	"github.com/beltran/gohive/hiveserver"
+)
+
+// parts is what the plain readers fill, nested structs and the values behind pointers included: one message at a time. They are used
+// again for the next message, of whatever connection, but for OpenSession's call, which observers keep until its reply.
+type parts struct {
+	openedSession      openedSessionParts
+	closeSession       closeSessionParts
+	closedSession      closedSessionParts
+	executeStatement   executeStatementParts
+	executedStatement  executedStatementParts
+	getOperationStatus getOperationStatusParts
+	operationStatus    operationStatusParts
+	cancelOperation    cancelOperationParts
+	canceledOperation  canceledOperationParts
+	closeOperation     closeOperationParts
+	closedOperation    closedOperationParts
+}
+
+var partsPool = sync.Pool{New: func() any { return new(parts) }}
+
+// giveBack forgets what was read: a statement's text, for one.
+func (p *parts) giveBack() {
+	*p = parts{}
+	partsPool.Put(p)
+}
 
 type openSessionParts struct {
 	req  hiveserver.TOpenSessionReq

@@ -5,9 +5,9 @@ import "github.com/beltran/gohive/hiveserver"
 // The generated readers cost more than all the rest of following a call: an interface call, a context and an allocation for
 // every value. These read the fields that messages have in fact, and leave any message with another to the generated ones.
 
-// plainCall reads the arguments of a watched call, without a password; nil when it has to be left to the generated reader.
-func plainCall(m Method, body []byte) any {
-	f := &fields{b: body}
+// plainCall reads the arguments of a watched call into p, without a password; nil when it has to be left to the generated reader.
+func (p *parts) plainCall(m Method, body []byte) any {
+	f := &fields{b: body, parts: p}
 	if key, _ := f.next(); key != fieldStruct|1 {
 		return nil
 	}
@@ -16,7 +16,7 @@ func plainCall(m Method, body []byte) any {
 	case OpenSession:
 		req = f.openSession()
 	case CloseSession:
-		r := new(closeSessionParts)
+		r := &p.closeSession
 		f.only(fieldStruct|1, func() { r.req.SessionHandle = f.session(&r.session) })
 		req = &r.req
 	case ExecuteStatement:
@@ -24,11 +24,11 @@ func plainCall(m Method, body []byte) any {
 	case GetOperationStatus:
 		req = f.getOperationStatus()
 	case CancelOperation:
-		r := new(cancelOperationParts)
+		r := &p.cancelOperation
 		f.only(fieldStruct|1, func() { r.req.OperationHandle = f.operation(&r.operation) })
 		req = &r.req
 	case CloseOperation:
-		r := new(closeOperationParts)
+		r := &p.closeOperation
 		f.only(fieldStruct|1, func() { r.req.OperationHandle = f.operation(&r.operation) })
 		req = &r.req
 	default:
@@ -37,9 +37,9 @@ func plainCall(m Method, body []byte) any {
 	return f.whole(req)
 }
 
-// plainReply reads the result of a watched call; nil when it has to be left to the generated reader.
-func plainReply(m Method, body []byte) any {
-	f := &fields{b: body}
+// plainReply reads the result of a watched call into p; nil when it has to be left to the generated reader.
+func (p *parts) plainReply(m Method, body []byte) any {
+	f := &fields{b: body, parts: p}
 	if key, _ := f.next(); key != fieldStruct {
 		return nil
 	}
@@ -48,7 +48,7 @@ func plainReply(m Method, body []byte) any {
 	case OpenSession:
 		resp = f.openedSession()
 	case CloseSession:
-		r := new(closedSessionParts)
+		r := &p.closedSession
 		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
 		resp = &r.resp
 	case ExecuteStatement:
@@ -56,11 +56,11 @@ func plainReply(m Method, body []byte) any {
 	case GetOperationStatus:
 		resp = f.operationStatus()
 	case CancelOperation:
-		r := new(canceledOperationParts)
+		r := &p.canceledOperation
 		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
 		resp = &r.resp
 	case CloseOperation:
-		r := new(closedOperationParts)
+		r := &p.closedOperation
 		f.only(fieldStruct|1, func() { r.resp.Status = f.status(&r.status) })
 		resp = &r.resp
 	default:
@@ -123,7 +123,8 @@ func (f *fields) openSession() *hiveserver.TOpenSessionReq {
 }
 
 func (f *fields) openedSession() *hiveserver.TOpenSessionResp {
-	p := &openedSessionParts{resp: *hiveserver.NewTOpenSessionResp()}
+	p := &f.parts.openedSession
+	p.resp = *hiveserver.NewTOpenSessionResp()
 	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
@@ -148,7 +149,7 @@ func (f *fields) openedSession() *hiveserver.TOpenSessionResp {
 }
 
 func (f *fields) executeStatement() *hiveserver.TExecuteStatementReq {
-	p := new(executeStatementParts)
+	p := &f.parts.executeStatement
 	r := &p.req
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
@@ -173,7 +174,7 @@ func (f *fields) executeStatement() *hiveserver.TExecuteStatementReq {
 }
 
 func (f *fields) executedStatement() *hiveserver.TExecuteStatementResp {
-	p := new(executedStatementParts)
+	p := &f.parts.executedStatement
 	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
@@ -192,7 +193,7 @@ func (f *fields) executedStatement() *hiveserver.TExecuteStatementResp {
 }
 
 func (f *fields) getOperationStatus() *hiveserver.TGetOperationStatusReq {
-	p := new(getOperationStatusParts)
+	p := &f.parts.getOperationStatus
 	r := &p.req
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {
@@ -211,7 +212,7 @@ func (f *fields) getOperationStatus() *hiveserver.TGetOperationStatusReq {
 }
 
 func (f *fields) operationStatus() *hiveserver.TGetOperationStatusResp {
-	p := new(operationStatusParts)
+	p := &f.parts.operationStatus
 	r := &p.resp
 	var seen uint
 	for key, more := f.next(); more; key, more = f.next() {

@@ -11,9 +11,9 @@ import (
 // checkPlain: what is read by hand is what the generated reader reads. It reports whether the body was.
 func checkPlain(t *testing.T, m Method, isCall bool, body []byte) bool {
 	t.Helper()
-	plain, generated := plainReply, generatedReply
+	plain, generated := new(parts).plainReply, generatedReply
 	if isCall {
-		plain, generated = plainCall, generatedCall
+		plain, generated = new(parts).plainCall, generatedCall
 	}
 	got := plain(m, body)
 	if got == nil {

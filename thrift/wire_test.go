@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	athrift "github.com/apache/thrift/lib/go/thrift"
@@ -178,14 +179,31 @@ func (r *recorder) Login(l Login) {
 }
 
 func (r *recorder) Call(c Call) any {
+	c.Request = lasting(c.Request)
 	r.calls = append(r.calls, c)
 	r.say("call %s %d oneway=%t truncated=%t %T", c.Method, c.SeqID, c.Oneway, c.Truncated, c.Request)
 	return c.SeqID
 }
 
 func (r *recorder) Reply(token any, reply Reply) {
+	reply.Result = lasting(reply.Result)
 	r.reply = append(r.reply, reply)
 	r.say("reply %s %d to %v exception=%t %q truncated=%t %T", reply.Method, reply.SeqID, token, reply.Exception, reply.Message, reply.Truncated, reply.Result)
+}
+
+// lasting is a copy that outlives the Observer's method: of a message, what it is written as, read again.
+func lasting(content any) any {
+	message, ok := content.(athrift.TStruct)
+	if !ok || reflect.ValueOf(content).IsNil() {
+		return content
+	}
+	memory := athrift.NewTMemoryBuffer()
+	wire := athrift.NewTBinaryProtocolConf(memory, &athrift.TConfiguration{})
+	clone := reflect.New(reflect.TypeOf(content).Elem()).Interface().(athrift.TStruct)
+	if err := errors.Join(message.Write(context.Background(), wire), clone.Read(context.Background(), wire)); err != nil {
+		return content // a message cut short lacks what Write and Read require; it was read for itself alone
+	}
+	return clone
 }
 
 func (r *recorder) Blind(reason BlindReason) { r.say("blind %s", reason) }
