@@ -113,6 +113,7 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 	if len(verdicts) == 0 {
 		fmt.Fprintln(w, "no join in this plan")
 	}
+	shown := shownLevers{}
 	for _, v := range verdicts {
 		mark := "="
 		if !v.Verdict.Agrees {
@@ -141,9 +142,12 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 		if moves := movement.Describe(movement.Of(v, s.Nodes, v.Decision.Budget)); moves != "" {
 			fmt.Fprintf(w, "  moves: %s\n", moves)
 		}
-		printLevers(w, advisor.Levers(v, s))
+		levers := advisor.Levers(v, s)
+		printLevers(w, levers)
+		shown.add(v.Join.Ordinal, levers)
 	}
 	for _, f := range findings {
+		f.Advice = shown.refer(f)
 		printFinding(w, f)
 	}
 }

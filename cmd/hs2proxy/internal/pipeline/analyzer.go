@@ -90,8 +90,9 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 		return out, nil
 	}
 	witness := advisor.ParseWitness(text.Log)
-	planned := planned{witness: &witness, nodes: a.settings(raw, &advisor.Witness{}).Nodes}
-	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.settings(raw, &witness), Version: facts.Version}, planned)
+	told := advisor.NewSettings(raw)
+	planned := planned{witness: &witness, nodes: a.cluster(told, nil).Nodes}
+	a.judge(ctx, out, advisor.Query{SQL: q.SQL, Plan: plan, Settings: a.cluster(told, &witness), Version: facts.Version}, planned)
 	return out, nil
 }
 
@@ -116,16 +117,17 @@ func (a *Analyzer) growth(ctx context.Context, stats map[string]advisor.TableSta
 	return out
 }
 
-// settings are typed, with the LLAP cluster where they name none: the one the planner found in its registry, else the
-// configured one.
-func (a *Analyzer) settings(raw map[string]string, witness *advisor.Witness) advisor.Settings {
-	s := advisor.NewSettings(raw)
+// cluster adds the LLAP cluster to settings that name none: the one the planner found in its registry, where its lines were asked for,
+// else the configured one.
+func (a *Analyzer) cluster(s advisor.Settings, witness *advisor.Witness) advisor.Settings {
 	if s.Nodes > 0 {
 		return s
 	}
-	for _, j := range witness.Joins {
-		if j.Nodes > 0 && j.Executors > 0 {
-			return s.WithCluster(j.Nodes, j.Executors)
+	if witness != nil {
+		for _, j := range witness.Joins {
+			if j.Nodes > 0 && j.Executors > 0 {
+				return s.WithCluster(j.Nodes, j.Executors)
+			}
 		}
 	}
 	if a.LLAPNodes > 0 {

@@ -176,7 +176,7 @@ func TestAnalyzeExpectsWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestAnalyzerSettings(t *testing.T) {
+func TestAnalyzerCluster(t *testing.T) {
 	registry := &advisor.Witness{Joins: []advisor.WitnessJoin{{}, {Nodes: 40, Executors: 3}}}
 	for name, test := range map[string]struct {
 		configured int
@@ -185,12 +185,13 @@ func TestAnalyzerSettings(t *testing.T) {
 		want       int64
 	}{
 		"nothing":           {0, nil, &advisor.Witness{}, 0},
+		"no witness":        {0, nil, nil, 0},
 		"configured":        {7, nil, &advisor.Witness{}, 7},
 		"planner saw more":  {7, nil, registry, 40},
 		"hosts in settings": {7, map[string]string{"hive.llap.daemon.service.hosts": "a,b"}, registry, 2},
 	} {
 		a := &Analyzer{LLAPNodes: test.configured}
-		if s := a.settings(test.raw, test.witness); s.Nodes != test.want {
+		if s := a.cluster(advisor.NewSettings(test.raw), test.witness); s.Nodes != test.want {
 			t.Errorf("%s: %d nodes, want %d", name, s.Nodes, test.want)
 		}
 	}
