@@ -75,7 +75,7 @@ func (r *relay) readProxyHeader(b []byte) (n int, more bool, err error) {
 		return 0, true, nil
 	case proxyheader.Complete:
 		if !h.Local {
-			r.source = h.Source
+			r.source, r.reached = h.Source, h.Destination
 			r.watch.from(r.source.String())
 		}
 		return n, false, r.ticket.Move(r.source.Addr())
@@ -84,8 +84,8 @@ func (r *relay) readProxyHeader(b []byte) (n int, more bool, err error) {
 	}
 }
 
-// proxyHeader is what a connection to HiveServer2 begins with, nil where it does not.
-func (r *relay) proxyHeader(to netip.AddrPort) []byte {
+// proxyHeader is what a connection to HiveServer2 begins with, nil where it does not: the client, and where it connected to.
+func (r *relay) proxyHeader() []byte {
 	version := r.server.cfg.SendProxyHeader
 	if version == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (r *relay) proxyHeader(to netip.AddrPort) []byte {
 		addr, _ := netip.ParseAddr(r.watch.clientAddr())
 		from = netip.AddrPortFrom(addr, 0)
 	}
-	return proxyheader.Append(nil, version, from, to)
+	return proxyheader.Append(nil, version, from, r.reached)
 }
 
 // limited reports the limit that refuses the login which has just been observed, and what tells the client so in its own
@@ -235,7 +235,7 @@ func (r *relay) dialServer(ctx context.Context, server *upstream.Server, t upstr
 	if err != nil {
 		return nil, err
 	}
-	if header := r.proxyHeader(tcpAddr(raw.RemoteAddr())); header != nil {
+	if header := r.proxyHeader(); header != nil {
 		if _, err := raw.Write(header); err != nil {
 			_ = raw.Close()
 			return nil, fmt.Errorf("PROXY header: %w", err)

@@ -77,6 +77,11 @@ func (l *loop) rest(d *door, err error) {
 func (l *loop) place(client int, peer netip.AddrPort) {
 	s := l.server
 	c := &loopConn{}
+	if s.cfg.SendProxyHeader > 0 {
+		if local, err := unix.Getsockname(client); err == nil {
+			c.reached = peerOf(local)
+		}
+	}
 	if !s.begin(&c.relay, peer, peer.String()) {
 		_ = unix.Close(client)
 		return

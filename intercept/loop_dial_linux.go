@@ -120,7 +120,7 @@ func (c *loopConn) connected() {
 		c.tryNext(dialError(c.attempt.to, err))
 		return
 	}
-	if header := c.proxyHeader(c.attempt.to); header != nil {
+	if header := c.proxyHeader(); header != nil {
 		if n, err := unix.Write(c.upstream.fd, header); n < len(header) {
 			c.tryNext(dialError(c.attempt.to, errors.Join(err, errors.New("PROXY header not taken"))))
 			return

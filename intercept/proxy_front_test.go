@@ -14,10 +14,13 @@ import (
 )
 
 // from is where the clients of these tests say they come from.
-var from = netip.MustParseAddrPort("192.0.2.7:4711")
+var (
+	from    = netip.MustParseAddrPort("192.0.2.7:4711")
+	toFront = netip.MustParseAddrPort("198.51.100.1:10000")
+)
 
 func headerOf(version int) []byte {
-	return proxyheader.Append(nil, version, from, netip.MustParseAddrPort("198.51.100.1:10000"))
+	return proxyheader.Append(nil, version, from, toFront)
 }
 
 // TestProxyHeaderIn: a header of either version, whole with the first bytes behind it or one byte at a time, is taken off, and its
@@ -85,7 +88,8 @@ func TestProxyHeaderMissing(t *testing.T) {
 	})
 }
 
-// TestProxyHeaderOut: HiveServer2 gets the header first, with the client as the proxy knows it, then the client's bytes.
+// TestProxyHeaderOut: HiveServer2 gets the header first, with the client and the address it connected to as the proxy knows them, then
+// the client's bytes.
 func TestProxyHeaderOut(t *testing.T) {
 	forWays(t, func(t *testing.T, w way) {
 		for _, version := range []int{1, 2} {
@@ -98,15 +102,15 @@ func TestProxyHeaderOut(t *testing.T) {
 					}
 					r := w.rig(t, cfg)
 					client := dialTo(t, r.addr)
-					source := client.LocalAddr().(*net.TCPAddr).AddrPort()
+					source, reached := client.LocalAddr().(*net.TCPAddr).AddrPort(), netip.MustParseAddrPort(r.addr)
 					if in {
-						source = from
+						source, reached = from, toFront
 						writes(t, client, headerOf(3-version))
 					}
 					login := hs2test.Plain("bi", "x")
 					writes(t, client, login)
 					server := hive.next(t)
-					want := proxyheader.Append(nil, version, source, netip.MustParseAddrPort(hive.addr))
+					want := proxyheader.Append(nil, version, source, reached)
 					receives(t, server, slices.Concat(want, login))
 					if got := r.server.Stats().BytesFromClients; got > int64(len(login)) {
 						t.Errorf("%d bytes counted, the header among them", got)

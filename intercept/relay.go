@@ -23,6 +23,7 @@ type relay struct {
 	openedAt time.Time
 	peer     netip.AddrPort // the connection's own; the client's is watch's
 	source   netip.AddrPort // peer, or what its PROXY header says
+	reached  netip.AddrPort // where the client connected to, known where HiveServer2 is told
 	watch    watcher
 	wire     *thrift.Conn
 	ticket   limit.Ticket

@@ -118,7 +118,7 @@ func (s *Server) acceptFailed(err error, waited time.Duration) (wait time.Durati
 
 // start relays a connection in goroutines of its own, for which Shutdown waits.
 func (s *Server) start(client net.Conn) {
-	r := &relay{}
+	r := &relay{reached: tcpAddr(client.LocalAddr())}
 	if !s.begin(r, tcpAddr(client.RemoteAddr()), client.RemoteAddr().String()) {
 		_ = client.Close()
 		return

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pires/go-proxyproto"
+
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
@@ -99,17 +101,22 @@ func TestDoctorReadsCertificates(t *testing.T) {
 	}
 }
 
-// secured ends TLS in front of an address, as HiveServer2 with hive.server2.use.SSL does.
-func secured(t *testing.T, certFile, keyFile, to string) string {
+// secured ends TLS in front of an address, as HiveServer2 with hive.server2.use.SSL does; announced, as a balancer before it that wants
+// a PROXY header first.
+func secured(t *testing.T, certFile, keyFile, to string, announced bool) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if announced {
+		l = &proxyproto.Listener{Listener: l, ConnPolicy: func(proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) { return proxyproto.REQUIRE, nil }}
+	}
+	l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -157,7 +164,7 @@ func relay(c net.Conn, to string) {
 func TestDoctorSpeaksTLSUpstream(t *testing.T) {
 	hive := fakeHive(t)
 	cert, key := certificate(t, 20*24*time.Hour)
-	address := secured(t, cert, key, hive.Addr())
+	address := secured(t, cert, key, hive.Addr(), false)
 	try := func(address string, files config.UpstreamTLS) (*bytes.Buffer, bool) {
 		d, out := newDoctor(func(c *config.Config) { c.Upstream.Address, c.Upstream.TLS = address, files })
 		secure, err := app.UpstreamTLS(d.cfg)
@@ -190,6 +197,26 @@ func TestDoctorSpeaksTLSUpstream(t *testing.T) {
 	wants(t, out, "ok logs in to")
 	if !in {
 		t.Error("no session without TLS")
+	}
+}
+
+// TestDoctorAnnouncesItself: every connection begins with the PROXY header that is configured, TLS comes after it.
+func TestDoctorAnnouncesItself(t *testing.T) {
+	hive := fakeHive(t)
+	cert, key := certificate(t, 100*24*time.Hour)
+	address := secured(t, cert, key, hive.Addr(), true)
+	for version, want := range map[string]string{"v1": "ok logs in to", "v2": "ok logs in to", "": "FAIL upstream TLS"} {
+		d, out := newDoctor(func(c *config.Config) {
+			c.Upstream.ProxyProtocol, c.Upstream.TLS = version, config.UpstreamTLS{Enabled: true, CAFile: cert}
+		})
+		secure, err := app.UpstreamTLS(d.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if session, _ := d.server(t.Context(), upstream.Server{ID: "a", Binary: address, HTTP: address}, secure); session != nil {
+			_ = session.Close()
+		}
+		wants(t, out, want)
 	}
 }
 

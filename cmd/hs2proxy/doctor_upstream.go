@@ -113,8 +113,7 @@ func (d *doctor) server(ctx context.Context, s upstream.Server, secure *tlsfiles
 
 // reach connects and, where it is configured, speaks TLS.
 func (d *doctor) reach(ctx context.Context, address string, secure *tlsfiles.ClientTLS) bool {
-	dialer := net.Dialer{Timeout: d.cfg.Upstream.DialTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := app.DialUpstream(ctx, d.cfg, address)
 	d.print(check{
 		name: "upstream", detail: address + " accepts connections", err: err,
 		mend: "check upstream.address (or servers, or what ZooKeeper publishes), the firewall, and that HiveServer2 runs",

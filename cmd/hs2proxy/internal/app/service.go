@@ -28,10 +28,8 @@ func ServiceConfig(cfg config.Config, server upstream.Server, upstreamTLS *tlsfi
 	if upstreamTLS != nil {
 		c.TLS = upstreamTLS.Config(hostOf(c.Address))
 	}
-	if version := proxyVersion(cfg); version != 0 {
-		c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialAnnounced(ctx, network, address, version)
-		}
+	if proxyVersion(cfg) != 0 {
+		c.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) { return DialUpstream(ctx, cfg, address) }
 	}
 	return c
 }
@@ -48,12 +46,16 @@ func proxyVersion(cfg config.Config) int {
 	}
 }
 
-// dialAnnounced begins a connection with the PROXY header of one that is our own.
-func dialAnnounced(ctx context.Context, network, address string, version int) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, address)
+// DialUpstream connects to a HiveServer2 for ourselves; where it expects a PROXY header, with that of a connection of our own.
+func DialUpstream(ctx context.Context, cfg config.Config, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: cfg.Upstream.DialTimeout}
+	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
+	}
+	version := proxyVersion(cfg)
+	if version == 0 {
+		return conn, nil
 	}
 	if _, err := conn.Write(proxyheader.Append(nil, version, netip.AddrPort{}, netip.AddrPort{})); err != nil {
 		_ = conn.Close()
