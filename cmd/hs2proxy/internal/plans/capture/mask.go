@@ -14,6 +14,7 @@ var masks = []struct {
 	{regexp.MustCompile(`file:/[^\s,"\]]*?/(?:warehouse|warehouse_external|external)/(?:external/)?`), "file:/warehouse/"},
 	{regexp.MustCompile(`file:/[^\s,"\]]*?/_tmp_space\.db/[0-9a-f-]{36}`), "file:/scratch/_tmp_space.db/0"},
 	{regexp.MustCompile(`/_tmp_space\.db/[0-9a-f-]{36}`), "/_tmp_space.db/0"},
+	{regexp.MustCompile(`(base file name: )[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "${1}0"}, // of a materialized CTE
 	{regexp.MustCompile(`file:/[^\s,"\]]*?(-(?:ext|mr)-\d+)`), "file:/scratch/$1"},
 	{regexp.MustCompile(`(transient_lastDdlTime"?[ :]+"?)\d+`), "${1}0"},
 	{regexp.MustCompile(`(hive_(?:\d+-){2,}[0-9a-z_.-]+)`), "hive_0"},

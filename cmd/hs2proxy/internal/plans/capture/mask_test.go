@@ -15,6 +15,8 @@ func TestMask(t *testing.T) {
                     last_modified_time 1796102419
                     transient_lastDdlTime 1796102419
                             directory: file:/home/someone/dir/scratch/hive_2026-12-01_05-21-04_973_1-1/-mr-10001/.hive-staging/-ext-10002
+                  base file name: 381f4735-916e-4adc-a9b5-1c7f5dc30256
+                  base file name: big
                     columns k,v
 {"CBOPlan":"{\"rels\":[\"x\"]}","STAGE PLANS":{"transient_lastDdlTime":"1796102419"}}
 
@@ -26,6 +28,8 @@ func TestMask(t *testing.T) {
                     last_modified_time 0
                     transient_lastDdlTime 0
                             directory: file:/scratch/-mr-10001/.hive-staging/-ext-10002
+                  base file name: 0
+                  base file name: big
                     columns k,v
 {"STAGE PLANS":{"transient_lastDdlTime":"0"}}
 `
