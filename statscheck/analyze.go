@@ -15,9 +15,10 @@ const (
 	MaxNamedPartitions = 1000
 )
 
-// AnalyzeStatements are the statements of a refresh, in order: ANALYZE … COMPUTE STATISTICS, and with columns then
-// … FOR COLUMNS, or ANALYZE … COMPUTE STATISTICS NOSCAN alone; for each partition named, or for the whole table. Without a PARTITION clause Hive takes every partition of a
-// partitioned table, in both forms (a clause must name every partition column: Hive answers 10006 otherwise).
+// AnalyzeStatements are the statements of a refresh, in order: ANALYZE … COMPUTE STATISTICS, with columns … FOR COLUMNS in its
+// place, or ANALYZE … COMPUTE STATISTICS NOSCAN; for each partition named, or for the whole table. FOR COLUMNS counts rows and
+// sizes in the same scan, since Hive 3.0 (HIVE-16827): WithBasic is for older ones. Without a PARTITION clause Hive takes every
+// partition of a partitioned table, in all forms (a clause must name every partition column: Hive answers 10006 otherwise).
 //
 // Every identifier is quoted, every partition value is a string literal.
 func AnalyzeStatements(table hiveql.TableName, mode Mode, partitions, columns []string) ([]string, error) {
@@ -52,14 +53,11 @@ func AnalyzeStatements(table hiveql.TableName, mode Mode, partitions, columns []
 	}
 	var out []string
 	for _, target := range targets {
+		how := forColumns
 		if mode == ModeNoScan {
-			out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS NOSCAN")
-			continue
+			how = " NOSCAN"
 		}
-		out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS")
-		if forColumns != "" {
-			out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS"+forColumns)
-		}
+		out = append(out, "ANALYZE TABLE "+target+" COMPUTE STATISTICS"+how)
 	}
 	return out, nil
 }

@@ -18,13 +18,10 @@ func TestAnalyzeStatements(t *testing.T) {
 	}{
 		"basic": {nil, nil, []string{"ANALYZE TABLE `sales`.`orders` COMPUTE STATISTICS"}},
 		"columns": {nil, []string{"id", "odd name", "tick`"}, []string{
-			"ANALYZE TABLE `sales`.`orders` COMPUTE STATISTICS",
 			"ANALYZE TABLE `sales`.`orders` COMPUTE STATISTICS FOR COLUMNS `id`, `odd name`, `tick```",
 		}},
 		"partitions": {[]string{"ds=2024-01-01/h=1", "ds=it's%2F$\\/h=__HIVE_DEFAULT_PARTITION__"}, []string{"id"}, []string{
-			"ANALYZE TABLE `sales`.`orders` PARTITION (`ds`='2024-01-01', `h`='1') COMPUTE STATISTICS",
 			"ANALYZE TABLE `sales`.`orders` PARTITION (`ds`='2024-01-01', `h`='1') COMPUTE STATISTICS FOR COLUMNS `id`",
-			"ANALYZE TABLE `sales`.`orders` PARTITION (`ds`='it\\'s/\\u0024\\\\', `h`='__HIVE_DEFAULT_PARTITION__') COMPUTE STATISTICS",
 			"ANALYZE TABLE `sales`.`orders` PARTITION (`ds`='it\\'s/\\u0024\\\\', `h`='__HIVE_DEFAULT_PARTITION__') COMPUTE STATISTICS FOR COLUMNS `id`",
 		}},
 	} {

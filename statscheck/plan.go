@@ -156,7 +156,8 @@ func (s Schedule) request(c Candidate, policy TablePolicy, partitions []string, 
 	return r
 }
 
-// columnsOf are the candidate's columns and those that R3 found without statistics, each once: what is flagged must be mended.
+// columnsOf are the candidate's columns and those that R3 found without statistics, each once: what is flagged must be mended. Where
+// R3 alone holds, and R7 because of it, the rows are those that the other columns' statistics were made of, so that these stand.
 func columnsOf(c Candidate) []string {
 	var out []string
 	add := func(names []string) {
@@ -166,7 +167,12 @@ func columnsOf(c Candidate) []string {
 			}
 		}
 	}
-	add(c.Columns)
+	onlyColumns := !slices.ContainsFunc(c.Staleness, func(s Staleness) bool {
+		return s.Rule != R7Partitions && (s.Rule != R3Columns || len(s.Columns) == 0)
+	})
+	if !onlyColumns {
+		add(c.Columns)
+	}
 	for _, s := range c.Staleness {
 		add(s.Columns)
 	}

@@ -83,6 +83,14 @@ func TestPlannedRefresh(t *testing.T) {
 	if got := plan(c, Schedule{}); !slices.Equal(got.Columns, []string{"id", "region"}) {
 		t.Errorf("the columns of R3 are not mended: %+v", got)
 	}
+	c.Staleness = []Staleness{{Rule: R3Columns, Level: LevelHigh, Columns: []string{"region"}}, {Rule: R7Partitions, Level: LevelHigh}}
+	if got := plan(c, Schedule{}); got.Mode != ModeColumns || !slices.Equal(got.Columns, []string{"region"}) {
+		t.Errorf("the rows are right, so the other columns are too: %+v", got)
+	}
+	c.Staleness[0].Columns = nil // columns changed, and the table was not read since
+	if got := plan(c, Schedule{}); !slices.Equal(got.Columns, []string{"id"}) {
+		t.Errorf("which columns is not known: %+v", got)
+	}
 	c.Staleness, c.Columns = found, nil
 	if got := plan(c, Schedule{}); got.Mode != ModeBasic {
 		t.Errorf("without columns: %+v", got)

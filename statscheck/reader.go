@@ -39,7 +39,7 @@ const MaxColumnsRead = 64
 // is no such table.
 //
 // The columns that Hive flags as accurate come from the table's parameters; for a partitioned table, where Hive never lists them,
-// from the columns' own output.
+// from the columns' own output, or from partitions where that is empty.
 func ReadTable(ctx context.Context, hive Hive, table hiveql.TableName, columns []string) (advisor.TableStats, error) {
 	readAt := time.Now()
 	quoted, err := table.Quoted()
@@ -57,6 +57,7 @@ func ReadTable(ctx context.Context, hive Hive, table hiveql.TableName, columns [
 	if err := readColumns(ctx, hive, quoted, columns, &stats); err != nil {
 		return advisor.TableStats{}, fmt.Errorf("read table %s: %w", table, err)
 	}
+	vouchedByPartitions(ctx, hive, table, &stats)
 	return stats, nil
 }
 

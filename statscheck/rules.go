@@ -15,7 +15,7 @@ const (
 )
 
 // Check returns the rules that hold for a table or partition, by rule number; R7 names partitions of the table. R1 excludes R2: a
-// corrupt count is not a missing one, and both exclude R5 and R9. Views hold no data and temporary tables belong to one session, so no rule holds for them, nor for tables opted out.
+// corrupt count is not a missing one. Both exclude R5 and R9, and R6 once the statistics were read. Views hold no data and temporary tables belong to one session, so no rule holds for them, nor for tables opted out.
 //
 // What was never read is not taken for missing: without a reading of the statistics, R1 to R3 rest on the plans alone.
 func Check(s Subject, t Thresholds) []Staleness {
@@ -32,9 +32,12 @@ func Check(s Subject, t Thresholds) []Staleness {
 	} else if r, ok := checkR2(s); ok {
 		out = append(out, r)
 	}
-	rules := []func(Subject, Thresholds) (Staleness, bool){checkR3, checkR4, checkR6, checkR8}
+	rules := []func(Subject, Thresholds) (Staleness, bool){checkR3, checkR4, checkR8}
 	if len(out) == 0 { // without a row count there is nothing to drift from or to grow old
 		rules = append(rules, checkR5, checkR9)
+	}
+	if len(out) == 0 || !readSince(s) { // a reading has settled what R6 suspects
+		rules = append(rules, checkR6)
 	}
 	for _, rule := range rules {
 		if r, ok := rule(s, limits); ok {
@@ -171,14 +174,15 @@ func neededColumns(s Subject) []string {
 
 // invalidColumns are the needed columns without valid statistics: not flagged accurate, or flagged but read and found empty.
 // In a partitioned table the flags of DESCRIBE speak only of partitions that have statistics at all, so a plan's
-// "Column stats" NONE there condemns every needed column.
+// "Column stats" NONE there condemns every needed column, but for those that partitions flag and the metastore does not sum up: the
+// planner has nothing of them either, and no ANALYZE would change that.
 func invalidColumns(s Subject) []string {
 	t := s.Stats
 	var out []string
 	for _, c := range neededColumns(s) {
 		_, there := t.Columns[c]
 		missing := slices.Contains(t.ColumnsRead, c) && !there
-		if missing || !slices.Contains(t.ColumnsAccurate, c) || (sumOfPartitions(t) && s.Usage.PlanColumn == "NONE") {
+		if missing || !slices.Contains(t.ColumnsAccurate, c) || (sumOfPartitions(t) && s.Usage.PlanColumn == "NONE" && !vouched(t, c)) {
 			out = append(out, c)
 		}
 	}

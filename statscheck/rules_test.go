@@ -286,6 +286,13 @@ func TestUncountedWrites(t *testing.T) {
 		}
 		wantFound(t, s, DefaultThresholds(), want...)
 	}
+	// A load with autogather off: R2 says all there is to say once the table was read, and R6 is left until then.
+	s := Subject{Stats: table(), Baseline: &Baseline{Rows: new(int64(1_000_000)), Bytes: new(int64(5_000_000)), At: t0}}
+	s.Stats.BasicAccurate = false
+	s.Writes = Writes{Uncounted: 1, LastAt: t0.Add(-time.Second)}
+	wantFound(t, s, DefaultThresholds(), "R2 CRITICAL")
+	s.Writes.LastAt = t0.Add(time.Second)
+	wantFound(t, s, DefaultThresholds(), "R2 CRITICAL", "R6 SUSPECT")
 }
 
 func TestThresholdsPerTable(t *testing.T) {

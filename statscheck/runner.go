@@ -368,7 +368,7 @@ func (r *Runner) read(ctx context.Context, session Session, table hiveql.TableNa
 // analyze runs the statements within the timeout, the window and the window's budget. Those that were sent are in job.Statements.
 // Between two batches of partitions it looks at the locks again.
 func (r *Runner) analyze(ctx context.Context, session Session, table hiveql.TableName, columns []string, job *Refresh) error {
-	statements, err := AnalyzeStatements(table, job.Mode, job.Partitions, columns)
+	statements, err := statementsFor(ctx, session, table, *job, columns)
 	if err != nil {
 		return err
 	}

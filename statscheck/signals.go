@@ -171,14 +171,3 @@ func ListedWrite(s Subject, limits Thresholds) (ForeignWrite, bool) {
 		After: Reading{Rows: s.Stats.Rows, Bytes: &s.Files.Bytes, Files: &s.Files.Count, At: s.Files.ReadAt},
 	}, true
 }
-
-// ForTable leaves out of the rules that hold for a partitioned table those that were found for single partitions: a sum over
-// partitions shows what the partitions show, and these say where.
-func ForTable(table, partitions []Staleness) []Staleness {
-	basic := func(r Rule) bool { return r == R1Corrupt || r == R2NoBasic }
-	return slices.DeleteFunc(slices.Clone(table), func(t Staleness) bool {
-		return slices.ContainsFunc(partitions, func(p Staleness) bool {
-			return p.Partition != "" && (p.Rule == t.Rule && (t.Rule == R3Columns || t.Rule == R5Drift) || basic(t.Rule) && basic(p.Rule))
-		}) && t.Partition == ""
-	})
-}

@@ -80,7 +80,13 @@ func (c *checking) run(ctx context.Context) error {
 	}
 	c.subject.StalePartitions = c.stalePartitions(found)
 	if !c.off {
-		c.result.Holds = append(statscheck.ForTable(statscheck.Check(c.subject, c.limits), found), found...)
+		var since time.Time
+		if c.subject.Baseline != nil {
+			since = c.subject.Baseline.At
+		}
+		table := statscheck.Check(c.subject, c.limits)
+		table = statscheck.ForTable(table, found, c.signals.Writes, since, c.stats.PartitionColumns, c.result.Partitions)
+		c.result.Holds = append(table, found...)
 	}
 	if listed, ok := statscheck.ListedWrite(c.subject, c.limits); ok {
 		c.foreign = append(c.foreign, listed)
