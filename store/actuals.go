@@ -58,18 +58,18 @@ WHERE excluded.counted_at >= a.counted_at`
 // RecordActuals stores the counts of one run beside its plan, in one transaction; of each operator the latest run stays. Again with
 // the same is no other run. Counts of a statement that has no plan here are left out.
 func (s *Store) RecordActuals(ctx context.Context, a Actuals) error {
-	return s.inTx(ctx, "record actual rows", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
+	return s.observe(ctx, "record actual rows", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, a.Upstream)
 		if err != nil {
 			return err
 		}
 		r := recording{s: s, tx: tx, upstream: upstream, unused: a.StatementID == ""}
 		r.o.Statement.StartedAt = a.At
-		plan, err := r.counted(ctx, &a)
+		batch := &pgx.Batch{}
+		plan, err := r.counted(ctx, batch, &a)
 		if err != nil || plan == 0 {
 			return err
 		}
-		batch := &pgx.Batch{}
 		for _, o := range a.Operators {
 			if o.Estimated < 0 || o.Actual < 0 {
 				continue
@@ -86,8 +86,8 @@ func (s *Store) RecordActuals(ctx context.Context, a Actuals) error {
 	})
 }
 
-// counted is the plan that the counts are of; 0 where there is none.
-func (r *recording) counted(ctx context.Context, a *Actuals) (int64, error) {
+// counted is the plan that the counts are of; 0 where there is none. What batch holds then is to be sent.
+func (r *recording) counted(ctx context.Context, batch *pgx.Batch, a *Actuals) (int64, error) {
 	if a.StatementID == "" {
 		if a.Analysis == nil || a.Analysis.Error != "" {
 			return 0, nil
@@ -95,7 +95,7 @@ func (r *recording) counted(ctx context.Context, a *Actuals) (int64, error) {
 		analysis := *a.Analysis
 		analysis.ExplainedAt = stamp(analysis.ExplainedAt)
 		r.o.Analysis = &analysis
-		return r.plan(ctx, analysis)
+		return r.plan(ctx, batch, analysis)
 	}
 	var plan *int64
 	err := r.tx.QueryRow(ctx, statementPlan, pgx.NamedArgs{"id": a.StatementID}).Scan(&plan)

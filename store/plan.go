@@ -52,8 +52,8 @@ type planRow struct {
 	ExplainedAt time.Time
 }
 
-// plan finds or makes the row of an analysis and returns its key. a.ExplainedAt is set.
-func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
+// plan finds or makes the row of an analysis and returns its key. a.ExplainedAt is set. What goes with the row is put into batch.
+func (r *recording) plan(ctx context.Context, batch *pgx.Batch, a Analysis) (int64, error) {
 	if a.Fingerprint == "" {
 		a.Fingerprint = r.o.Statement.Info.Fingerprint
 	}
@@ -64,12 +64,6 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 	settings, err := asJSON(settingsOf(a.Settings))
 	if err != nil {
 		return 0, err
-	}
-	joins := make([]joinRow, len(a.Joins))
-	for i, v := range a.Joins {
-		if joins[i], err = newJoinRow(i, v, r.s.o.KeepLiterals, r.s.o.Redact); err != nil {
-			return 0, fmt.Errorf("join %d: %w", i, err)
-		}
 	}
 	args := pgx.NamedArgs{
 		"upstream": r.upstream, "fingerprint": a.Fingerprint, "database": a.Database, "settings": settings, "settings_hash": hash(settings),
@@ -87,8 +81,15 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 	}
 	same := before != nil && before.PlanHash == args["plan_hash"] && before.HiveVersion == a.HiveVersion
 	var id int64
+	known := before != nil && (a.Reused || same && !a.ExplainedAt.After(before.ExplainedAt))
+	var joins []joinRow
+	if !known {
+		if joins, err = r.joinRows(a); err != nil {
+			return 0, err
+		}
+	}
 	switch {
-	case before != nil && (a.Reused || same && !a.ExplainedAt.After(before.ExplainedAt)):
+	case known:
 		id = before.ID
 	case same:
 		id = before.ID
@@ -109,15 +110,22 @@ func (r *recording) plan(ctx context.Context, a Analysis) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := r.planTables(ctx, id, a); err != nil {
-		return 0, err
-	}
-	batch := &pgx.Batch{}
+	r.queueTables(batch, id, a)
 	r.queueFindings(batch, id, a)
 	if !r.unused {
 		batch.Queue(planUse, pgx.NamedArgs{"plan": id, "day": r.started()})
 	}
-	return id, r.tx.SendBatch(ctx, batch).Close()
+	return id, nil
+}
+
+func (r *recording) joinRows(a Analysis) (joins []joinRow, err error) {
+	joins = make([]joinRow, len(a.Joins))
+	for i, v := range a.Joins {
+		if joins[i], err = newJoinRow(i, v, r.s.o.KeepLiterals, r.s.o.Redact); err != nil {
+			return nil, fmt.Errorf("join %d: %w", i, err)
+		}
+	}
+	return joins, nil
 }
 
 // planBefore takes the chain's lock and reads the plan this one follows; nil for the first.

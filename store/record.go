@@ -53,7 +53,7 @@ func (s *Store) RecordStatement(ctx context.Context, o Observation) error {
 			upstreams = append(upstreams, w.Upstream)
 		}
 	}
-	return s.inTx(ctx, "record statement", upstreams, func(ctx context.Context, tx pgx.Tx) error {
+	return s.observe(ctx, "record statement", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, o.Session.Upstream)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (r *recording) run(ctx context.Context) error {
 			if ended {
 				analysis.Findings = slices.Concat(analysis.Findings, r.o.Findings)
 			}
-			err = r.analysis(ctx, analysis)
+			err = r.analysis(ctx, batch, analysis)
 		case ended && len(r.o.Findings) > 0:
 			err = r.endFindings(ctx, batch, analysis)
 		}
@@ -246,8 +246,8 @@ func (r *recording) message(msg string) string {
 	return message(r.s.o.Redact.Text(msg))
 }
 
-// analysis records what was made of the statement's plan and links it.
-func (r *recording) analysis(ctx context.Context, a Analysis) error {
+// analysis records what was made of the statement's plan and links it, with what it puts into batch.
+func (r *recording) analysis(ctx context.Context, batch *pgx.Batch, a Analysis) error {
 	at := a.ExplainedAt
 	if at.IsZero() {
 		at = r.s.o.Now()
@@ -255,14 +255,14 @@ func (r *recording) analysis(ctx context.Context, a Analysis) error {
 	args := pgx.NamedArgs{"id": r.o.Statement.ID, "at": stamp(at), "plan": nil, "error": r.message(a.Error)}
 	if a.Error == "" {
 		a.ExplainedAt = stamp(at)
-		plan, err := r.plan(ctx, a)
+		plan, err := r.plan(ctx, batch, a)
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
 		args["plan"] = plan
 	}
-	_, err := r.tx.Exec(ctx, statementAnalyzed, args)
-	return err
+	batch.Queue(statementAnalyzed, args)
+	return nil
 }
 
 func kind(k hiveql.Kind) string {

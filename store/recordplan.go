@@ -13,13 +13,16 @@ func (s *Store) RecordPlan(ctx context.Context, a Analysis) error {
 		a.ExplainedAt = s.o.Now()
 	}
 	a.ExplainedAt = stamp(a.ExplainedAt)
-	return s.inTx(ctx, "record plan", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
+	return s.observe(ctx, "record plan", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, a.Upstream)
 		if err != nil {
 			return err
 		}
 		r := recording{s: s, tx: tx, upstream: upstream, o: Observation{Analysis: &a}, unused: true}
-		_, err = r.plan(ctx, a)
-		return err
+		batch := &pgx.Batch{}
+		if _, err := r.plan(ctx, batch, a); err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, batch).Close()
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
@@ -122,10 +124,22 @@ func settingsOf(settings map[string]string) map[string]string {
 }
 
 func settingValue(name, value string) string {
-	if value != "" && secretName.MatchString(name) {
+	if value != "" && secretSetting(name) {
 		return hidden
 	}
 	return text(value)
+}
+
+// secretSettings remembers what secretName says of a setting: every statement has those that decide joins.
+var secretSettings, _ = lru.New[string, bool](4096) // fails for no size only
+
+func secretSetting(name string) bool {
+	secret, known := secretSettings.Get(name)
+	if !known {
+		secret = secretName.MatchString(name)
+		secretSettings.Add(name, secret)
+	}
+	return secret
 }
 
 // sessionMap is a copy of what a client sent: anything that is not plainly a setting of Hive's is replaced.

@@ -50,7 +50,7 @@ func (s *Store) sessionArgs(upstream int64, v intercept.Session) (pgx.NamedArgs,
 
 // UpsertSession records a session as it is now. A session that was closed stays as it was.
 func (s *Store) UpsertSession(ctx context.Context, v intercept.Session) error {
-	return s.do(ctx, "record session", func(ctx context.Context) error {
+	return s.observe(ctx, "record session", []string{v.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, v.Upstream)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s *Store) UpsertSession(ctx context.Context, v intercept.Session) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.pool.Exec(ctx, sessionUpsert, args)
+		_, err = tx.Exec(ctx, sessionUpsert, args)
 		return err
 	})
 }
@@ -70,7 +70,7 @@ func (s *Store) CloseSession(ctx context.Context, v intercept.Session) error {
 	if v.ClosedAt.IsZero() {
 		v.ClosedAt = s.o.Now()
 	}
-	return s.inTx(ctx, "close session", []string{v.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
+	return s.observe(ctx, "close session", []string{v.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
 		upstream, err := s.upstreamID(ctx, v.Upstream)
 		if err != nil {
 			return err

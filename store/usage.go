@@ -46,14 +46,13 @@ WHERE t.id = x.table_id AND x.plan_id = @plan AND t.upstream_id = @upstream AND 
 // maxPlanPartitions is how many of the partitions a plan reads are kept by name.
 const maxPlanPartitions = 64
 
-// planTables records which tables a plan reads and how they are used.
-func (r *recording) planTables(ctx context.Context, plan int64, a Analysis) error {
+// queueTables records which tables a plan reads and how they are used.
+func (r *recording) queueTables(batch *pgx.Batch, plan int64, a Analysis) {
 	usage := usageOf(a)
 	if len(usage) == 0 {
-		return nil
+		return
 	}
 	names := slices.Sorted(maps.Keys(usage))
-	batch := &pgx.Batch{}
 	for _, name := range names {
 		u := usage[name]
 		batch.Queue(tableUsed, pgx.NamedArgs{
@@ -70,7 +69,6 @@ func (r *recording) planTables(ctx context.Context, plan int64, a Analysis) erro
 			})
 		}
 	}
-	return r.tx.SendBatch(ctx, batch).Close()
 }
 
 // usageOf joins what the analysis says of its tables with what its joins show.
