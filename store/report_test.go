@@ -221,6 +221,9 @@ func TestEveryReportHasAQuestionAndRuns(t *testing.T) {
 			scene(f)
 			f.request(store.RefreshRequest{Upstream: "hive-a", Table: "shop.logs", Reason: "waits", RequestedBy: "ana"})
 			f.exec(`SELECT hs2proxy.set_refresh_policy('shop.archive_*', never => true, reason => 'read only')`)
+			run, _, err := f.ClaimExplainAnalyze(t.Context(), "hive-a", t0, 0, time.Minute)
+			f.ok(err)
+			f.ok(f.SaveExplainAnalyze(t.Context(), run, store.ExplainAnalyze{Fingerprint: "f1", Outcome: store.AnalyzeNoCounts, Reason: "none", StartedAt: t0}))
 			f.ok(f.RecordActuals(t.Context(), store.Actuals{
 				Upstream: "hive-a", Analysis: analysis("hive-a", "f9", t0, verdict(advisor.MapJoin, 700)), Source: store.SourceExplainAnalyze, Fingerprint: "f9", At: t0,
 				Operators: []advisor.OperatorActual{{ID: "TS_0", Kind: "TableScan", Vertex: "Map 1", Estimated: 10, Actual: 1000}},

@@ -19,7 +19,7 @@ type Policy struct {
 	Stats time.Duration
 	// Findings, by when they were last seen, staleness that no longer holds, foreign writes and contradicted estimates.
 	Findings time.Duration
-	// Refreshes, by their end.
+	// Refreshes, by their end, and runs of EXPLAIN ANALYZE.
 	Refreshes time.Duration
 	// Batch is how many rows one transaction deletes; 5,000 when it is 0.
 	Batch int
@@ -35,14 +35,15 @@ func DefaultPolicy() Policy {
 // Deleted counts the rows deleted by table, without those that went with them.
 type Deleted map[string]int64
 
-// Each deletes at most @most rows that are older than @before. Rows another proxy is deleting are left to it.
+// Each deletes at most @most rows that are older than @before. Rows another proxy is deleting are left to it. Keys of several columns
+// are not looked up: for those the planner reads the whole table, for each batch.
 const (
 	expireStatements = `
 DELETE FROM hs2proxy.statements WHERE id IN (
     SELECT x.id FROM hs2proxy.statements x WHERE x.started_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireWrites = `
-DELETE FROM hs2proxy.table_writes WHERE (table_id, statement_id) IN (
-    SELECT x.table_id, x.statement_id FROM hs2proxy.table_writes x WHERE x.written_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.table_writes WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.table_writes x WHERE x.written_at < @before LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expireSessions = `
 DELETE FROM hs2proxy.sessions WHERE id IN (
     SELECT x.id FROM hs2proxy.sessions x
@@ -54,8 +55,8 @@ DELETE FROM hs2proxy.plans WHERE id IN (
       AND NOT EXISTS (SELECT 1 FROM hs2proxy.plan_uses u WHERE u.plan_id = x.id AND u.day >= (@before::timestamptz AT TIME ZONE 'UTC')::date)
     LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireUses = `
-DELETE FROM hs2proxy.plan_uses WHERE (plan_id, day) IN (
-    SELECT x.plan_id, x.day FROM hs2proxy.plan_uses x WHERE x.day < (@before::timestamptz AT TIME ZONE 'UTC')::date LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.plan_uses WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.plan_uses x WHERE x.day < (@before::timestamptz AT TIME ZONE 'UTC')::date LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expireQueries = `
 DELETE FROM hs2proxy.queries WHERE fingerprint IN (
     SELECT x.fingerprint FROM hs2proxy.queries x
@@ -77,24 +78,27 @@ DELETE FROM hs2proxy.tables WHERE id IN (
 DELETE FROM hs2proxy.findings WHERE id IN (
     SELECT x.id FROM hs2proxy.findings x WHERE x.last_seen < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireFidelity = `
-DELETE FROM hs2proxy.fidelity_days WHERE (upstream_id, hive_version, day) IN (
-    SELECT x.upstream_id, x.hive_version, x.day FROM hs2proxy.fidelity_days x
-    WHERE x.day < (@before::timestamptz AT TIME ZONE 'UTC')::date LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.fidelity_days WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.fidelity_days x
+    WHERE x.day < (@before::timestamptz AT TIME ZONE 'UTC')::date LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expireStaleness = `
-DELETE FROM hs2proxy.staleness WHERE (table_id, partition_name, rule) IN (
-    SELECT x.table_id, x.partition_name, x.rule FROM hs2proxy.staleness x WHERE x.cleared_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.staleness WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.staleness x WHERE x.cleared_at < @before LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expirePartitions = `
-DELETE FROM hs2proxy.partitions WHERE (table_id, name) IN (
-    SELECT x.table_id, x.name FROM hs2proxy.partitions x WHERE x.read_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.partitions WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.partitions x WHERE x.read_at < @before LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expireAnalyzes = `
-DELETE FROM hs2proxy.analyzes WHERE (table_id, statement_id) IN (
-    SELECT x.table_id, x.statement_id FROM hs2proxy.analyzes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.analyzes WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.analyzes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED))`
 	expireForeign = `
 DELETE FROM hs2proxy.foreign_writes WHERE id IN (
     SELECT x.id FROM hs2proxy.foreign_writes x WHERE x.seen_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireContradictions = `
-DELETE FROM hs2proxy.contradictions WHERE (table_id, statement_id, kind) IN (
-    SELECT x.table_id, x.statement_id, x.kind FROM hs2proxy.contradictions x WHERE x.at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
+DELETE FROM hs2proxy.contradictions WHERE ctid = ANY (ARRAY(
+    SELECT x.ctid FROM hs2proxy.contradictions x WHERE x.at < @before LIMIT @most FOR UPDATE SKIP LOCKED))`
+	expireAnalyzeRuns = `
+DELETE FROM hs2proxy.explain_analyze_runs WHERE id IN (
+    SELECT x.id FROM hs2proxy.explain_analyze_runs x WHERE x.fired_at < @before AND x.ended_at IS NOT NULL LIMIT @most FOR UPDATE SKIP LOCKED)`
 	expireRefreshes = `
 DELETE FROM hs2proxy.refreshes WHERE id IN (
     SELECT x.id FROM hs2proxy.refreshes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
@@ -127,6 +131,7 @@ func (s *Store) Retention(ctx context.Context, p Policy) (Deleted, error) {
 		{"table_stats", expireStats, p.Stats},
 		{"tables", expireTables, p.Stats},
 		{"staleness", expireStaleness, p.Findings},
+		{"explain_analyze_runs", expireAnalyzeRuns, p.Refreshes},
 		{"refreshes", expireRefreshes, p.Refreshes},
 	} {
 		if step.keep <= 0 {

@@ -50,6 +50,7 @@ type App struct {
 	watch     *pipeline.Watch
 	refresher *refresher
 	replanner *pipeline.Replanner
+	counter   *rowCounter // nil: no EXPLAIN ANALYZE on a schedule
 
 	ready      chan struct{} // closed when Postgres has the schema
 	background sync.WaitGroup
@@ -115,6 +116,11 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 			analyzer.Known = a.watch
 			a.replanner = &pipeline.Replanner{Analyzer: analyzer, Samples: samples, Cache: cache, Records: a.store, Log: log}
 		}
+		if cfg.Actuals.ExplainAnalyze.Enabled {
+			if a.counter, err = newRowCounter(cfg, analyzer, samples, a.store, log); err != nil {
+				return nil, err
+			}
+		}
 		if cfg.Stats.Refresh.Enabled {
 			if a.refresher, err = newRefresher(cfg, a.way.Login, a.store, a.watch, a.replanner, log); err != nil {
 				return nil, err
@@ -165,6 +171,9 @@ func (a *App) Start(ctx context.Context) error {
 		}
 		if a.refresher != nil {
 			a.whenReady(background, a.refresher.run)
+		}
+		if a.counter != nil {
+			a.whenReady(background, a.counter.run)
 		}
 		a.whenReady(background, a.keep)
 		if a.watch != nil {

@@ -22,6 +22,7 @@ type Config struct {
 	Explain   Explain          `koanf:"explain"`
 	Database  Database         `koanf:"database"`
 	Stats     Statistics       `koanf:"statistics"`
+	Actuals   Actuals          `koanf:"actuals"`
 	Retention Retention        `koanf:"retention"`
 	Log       Log              `koanf:"log"`
 	Admin     Admin            `koanf:"admin"`
@@ -136,6 +137,7 @@ func Default() Config {
 			Thresholds: statscheck.DefaultThresholds(),
 			Refresh:    defaultRefresh(),
 		},
+		Actuals:   Actuals{ExplainAnalyze: defaultExplainAnalyze()},
 		Retention: Retention{Statements: 30 * day, Plans: 180 * day, Stats: 90 * day, Every: time.Hour},
 		Log:       Log{Level: "info", Format: "json"},
 		Admin:     Admin{Listen: "127.0.0.1:10010"},

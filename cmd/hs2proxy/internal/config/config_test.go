@@ -35,6 +35,7 @@ func TestExampleIsTheDefaultAndValid(t *testing.T) {
 	want.Stats.Refresh.Schedules, want.Stats.Thresholds.Tables = cfg.Stats.Refresh.Schedules, cfg.Stats.Thresholds.Tables
 	want.Stats.Refresh.Settings, want.Stats.Refresh.Tables = map[string]string{}, []statscheck.TablePolicy{}
 	want.Clients.TrustedNetworks, want.Upstream.Servers, want.Database.Redact = []string{}, []Server{}, []store.Redaction{}
+	want.Actuals.ExplainAnalyze.Fingerprints = []string{}
 	want.Service.Settings, want.Releases = map[string]string{}, advisor.Profiles{}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the example's values are not the defaults it says they are:\n%+v\n%+v", cfg, want)
@@ -126,6 +127,16 @@ func TestValidateNamesTheField(t *testing.T) {
 		"refresh.schedules[0].cron":       func(c *Config) { c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n"}} },
 		"refresh.schedules[1].name": func(c *Config) {
 			c.Stats.Refresh.Schedules = []statscheck.Schedule{{Name: "n", Cron: "@daily"}, {Name: "n", Cron: "@daily"}}
+		},
+		"actuals.explain_analyze.cron":         func(c *Config) { c.Actuals.ExplainAnalyze.Cron = "nightly" },
+		"actuals.explain_analyze.time_zone":    func(c *Config) { c.Actuals.ExplainAnalyze.TimeZone = "Mars/Base" },
+		"actuals.explain_analyze.timeout":      func(c *Config) { c.Actuals.ExplainAnalyze.Timeout = 0 },
+		"actuals.explain_analyze.max_time":     func(c *Config) { c.Actuals.ExplainAnalyze.MaxTime = -1 },
+		"actuals.explain_analyze.most_joined":  func(c *Config) { c.Actuals.ExplainAnalyze.MostJoined = -1 },
+		"actuals.explain_analyze.fingerprints": func(c *Config) { c.Actuals.ExplainAnalyze.Fingerprints = []string{"SELECT 1"} },
+		"actuals.explain_analyze.enabled":      func(c *Config) { c.Actuals.ExplainAnalyze.Enabled = true }, // of nothing
+		"explain.enabled": func(c *Config) {
+			c.Explain.Enabled, c.Database.URL, c.Actuals.ExplainAnalyze = false, "postgres://h/d", ExplainAnalyze{Enabled: true, Cron: "@daily", MostJoined: 1, Timeout: 1, MaxTime: 1}
 		},
 		"retention.plans":                func(c *Config) { c.Retention.Plans = -1 },
 		"log.level":                      func(c *Config) { c.Log.Level = "loud" },

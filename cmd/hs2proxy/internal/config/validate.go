@@ -48,6 +48,7 @@ func (c Config) Validate() error {
 	_, err := store.NewRedactor(c.Database.Redact)
 	v.below("database.", err)
 	v.statistics(c)
+	v.explainAnalyze(c)
 	v.positive("retention.statements", c.Retention.Statements)
 	v.positive("retention.plans", c.Retention.Plans)
 	v.positive("retention.stats", c.Retention.Stats)
