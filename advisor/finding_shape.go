@@ -15,9 +15,11 @@ func (f *finder) crossProduct(v *JoinVerdict) {
 		smallest = min(smallest, j.Inputs[i].Rows)
 	}
 	severity := Medium
+	advice := set("hive.strict.checks.cartesian.product", "true") + " -- refuses such queries; add an equality between the two sides to the ON clause"
 	switch {
 	case smallest <= 1:
 		severity = Info // a single row, such as a scalar subquery
+		advice = "-- nothing, where one side is a single row, such as the result of a subquery or the counts that Hive makes for NOT IN"
 	case product < 1_000_000:
 		severity = Low
 	case product > 1_000_000_000:
@@ -27,7 +29,7 @@ func (f *finder) crossProduct(v *JoinVerdict) {
 		Kind: CrossProduct, Severity: severity, Subject: subject(j),
 		Summary:  names(j) + " are joined without an equality: up to " + grouped(product) + " rows",
 		Evidence: map[string]any{"rows": product, "output_rows": j.OutputRows},
-		Advice:   set("hive.strict.checks.cartesian.product", "true") + " -- refuses such queries; add an equality between the two sides to the ON clause",
+		Advice:   advice,
 	})
 }
 

@@ -40,8 +40,10 @@ func TestFindings(t *testing.T) {
 	noBasic.BasicStats = "PARTIAL"
 	norows := unknown
 	norows.BasicStats, norows.Rows, norows.DataSize, norows.CumulativeRows = "NONE", -1, -1, -1
-	cross := joinOf(Inner, big, sized("one", 1000, 1))
-	cross.Inputs[0].Keys, cross.Inputs[1].Keys = nil, nil
+	cross, pairs := joinOf(Inner, big, sized("one", 1000, 1)), joinOf(Inner, sized("few", 100, 2), sized("two", 1000, 2))
+	for _, j := range []*Join{&cross, &pairs} {
+		j.Inputs[0].Keys, j.Inputs[1].Keys = nil, nil
+	}
 	for _, c := range []struct {
 		name    string
 		join    Join
@@ -83,7 +85,8 @@ func TestFindings(t *testing.T) {
 			[]string{"never broadcasts"},
 			[]string{"SET hive.optimize.dynamic.partition.hashjoin=true;"},
 		},
-		{"cross product", cross, MapJoin, nil, CrossProduct, []string{"3,000,000,000 rows"}, []string{"hive.strict.checks.cartesian.product"}},
+		{"cross product", pairs, MapJoin, nil, CrossProduct, []string{"up to 4 rows"}, []string{"hive.strict.checks.cartesian.product"}},
+		{"cross product with one row", cross, MapJoin, nil, CrossProduct, []string{"3,000,000,000 rows"}, []string{"-- nothing, where one side is a single row"}},
 		{
 			"bucketed by another column", joinOf(Inner, bucketed(big, 64, "order_id"), small), MergeJoin, nil, BucketedButShuffled,
 			[]string{"order_id", "customer_id"},

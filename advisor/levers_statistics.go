@@ -26,16 +26,20 @@ func (l *leverage) statistics() {
 	}
 	d := &l.verdict.Decision
 	sides := hashedSide(l.join, l.settings, d)
+	if !l.lacksAny(sides) {
+		return // what is hashed is known well
+	}
 	m := newScaling(l.join, sides)
 	factor, next, ok := m.flip(l.settings, l.now, false)
 	if !ok || !l.better(next) {
 		return
 	}
 	small, _, _ := l.hashed()
-	l.add(Lever{
-		Kind: LeverStatistics, Apply: apply, Strategy: next,
-		Effect: "if the hashed side turns out at " + percent(factor) + " of its estimate of " + human(small) + " or less",
-	})
+	effect := "if the hashed side turns out at " + percent(factor) + " of its estimate of " + human(small)
+	if !strings.HasPrefix(percent(factor), "less") {
+		effect += " or less"
+	}
+	l.add(Lever{Kind: LeverStatistics, Apply: apply, Strategy: next, Effect: effect})
 }
 
 func (l *leverage) stale() bool {
@@ -79,6 +83,17 @@ func (l *leverage) analyzeMissing() string {
 		}
 	}
 	return strings.Join(list, "\n")
+}
+
+// lacksAny: one of the inputs marked was planned without full statistics.
+func (l *leverage) lacksAny(marked []bool) bool {
+	for pos, is := range marked {
+		in := &l.join.Inputs[pos]
+		if is && (lacks(in.BasicStats) || in.Rows < 0 || lacks(in.ColumnStats) && l.settings.FetchColumnStats) {
+			return true
+		}
+	}
+	return false
 }
 
 // unknownInputs are those whose rows the planner does not know at all.

@@ -90,6 +90,10 @@ func TestLevers(t *testing.T) {
 			[]string{"STATISTICS MAP_JOIN ANALYZE TABLE `d`.`small` COMPUTE STATISTICS FOR COLUMNS", "BUDGET MAP_JOIN ", "SWITCH DPHJ ", "LAYOUT BUCKET_MAP_JOIN "},
 		},
 		{
+			"statistics of the side that is streamed shrink no hash table", joinOf(Inner, func(in Input) Input { in.ColumnStats = "NONE"; return in }(big), small), nil,
+			[]string{"BUDGET MAP_JOIN ", "SWITCH DPHJ ", "LAYOUT BUCKET_MAP_JOIN "},
+		},
+		{
 			"too many keys: only the entries limit and the reduce side", joinOf(Inner, sized("fact", 6*gb, 200_000_000), crowded),
 			[]string{budgetName, "1000000000"},
 			[]string{"SWITCH DPHJ ", "SWITCH MAP_JOIN SET hive.auto.convert.join.hashtable.max.entries=28000000;", "LAYOUT SMB "},

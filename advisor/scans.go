@@ -155,7 +155,7 @@ func (in *Input) Unused() []string {
 	}
 	var list []string
 	for _, c := range in.Columns {
-		if c.Column == "" || c.NotCarried || in.inKey(c) {
+		if c.Column == "" || c.NotCarried || c.Estimated || in.inKey(c) || !in.sends(c.Name) { // estimated are the columns that the scan reads, carried on or not
 			continue
 		}
 		used := false
@@ -167,6 +167,22 @@ func (in *Input) Unused() []string {
 		}
 	}
 	return list
+}
+
+// sends: the shuffle into the join carries the name; true where there is none.
+func (in *Input) sends(name string) bool {
+	sent := true
+	in.feeds(func(_ *flow, feed *explain.Operator) {
+		if !isReduceSink(feed) {
+			return
+		}
+		keys, _ := feed.Attr("key expressions")
+		values, _ := feed.Attr("value expressions")
+		names := map[string]bool{}
+		words(keys+", "+values, names)
+		sent = sent && names[name]
+	})
+	return sent
 }
 
 // inKey: a key is the column or is computed from it.

@@ -38,6 +38,14 @@ type TableStats struct {
 	ReadAt      time.Time `json:"read_at"`
 }
 
+// emptyFiles is more bytes than the files of a table without rows have.
+const emptyFiles = int64(10_000)
+
+// Uncounted: the table has files and, by the metastore, no rows: nobody has counted them. Hive plans it as one row or so.
+func (t *TableStats) Uncounted() bool {
+	return t.Rows != nil && *t.Rows == 0 && t.TotalSize != nil && *t.TotalSize > emptyFiles
+}
+
 // ColumnType is a column's name and Hive type.
 type ColumnType struct {
 	Name string `json:"name"`

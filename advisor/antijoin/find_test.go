@@ -197,3 +197,20 @@ func TestWrongResult(t *testing.T) {
 		}
 	}
 }
+
+// TestSavingOfWhatIsNotCounted: nothing is said to be saved by numbers that nobody has counted.
+func TestSavingOfWhatIsNotCounted(t *testing.T) {
+	const sql = "SELECT l.v FROM d.l LEFT JOIN d.r ON l.k = r.k WHERE r.k IS NULL"
+	q := with(queryOf(t, sql, planText(merge, "Anti Join", "", "vectorized"), nil), 30_000_000, -1)
+	if found := antijoin.Find(q); len(found) != 1 || !strings.Contains(found[0].Summary, "30,000,000 rows of d.r move to the join, by the estimate none has the key of another") &&
+		!strings.Contains(found[0].Summary, "30,000,000 rows of r move to the join, by the estimate none has the key of another") {
+		t.Errorf("as many keys as rows: %+v", found)
+	}
+	size := int64(1_000_000)
+	s := q.Tables["d.r"]
+	s.Rows, s.TotalSize = new(int64), &size
+	q.Tables["d.r"] = s
+	if found := antijoin.Find(q); len(found) != 1 || !strings.Contains(found[0].Summary, "never counted") || strings.Contains(found[0].Summary, "30,000,000") {
+		t.Errorf("not counted: %+v", found)
+	}
+}

@@ -10,15 +10,18 @@ func (p *place) nullAware(q *advisor.Query) *advisor.Finding {
 	}
 	j := match(q, a.tables)
 	evidence := map[string]any{}
-	summary := "NOT IN on " + a.name + " has to know of NULLs: Hive counts the rows and the keys of the subquery, joins both counts to every row"
+	summary, outer := "NOT IN on "+a.name+" has to know of NULLs: Hive counts the rows and the keys of the subquery, joins both counts to every row", "LEFT OUTER"
 	if j != nil {
 		n := j.numbers(q)
 		evidence = n.evidence(j)
+		if j.typ == advisor.RightOuter { // the sides change places
+			outer = "RIGHT OUTER"
+		}
 		if rows := j.verdict.Join.Inputs[j.left].Rows; rows >= 0 {
 			summary += " (" + grouped(rows) + ")"
 		}
 	}
-	summary += ", then joins it LEFT OUTER and filters; it never becomes an anti join"
+	summary += ", joins the subquery itself " + outer + ", and filters after both joins; it never becomes an anti join"
 	advice, severity := "", advisor.Low
 	nulls, known := a.subqueryNulls(q)
 	if known {

@@ -57,6 +57,13 @@ func TestNullAware(t *testing.T) {
 			t.Errorf("%s: %q", name, f.Summary)
 		}
 	}
+	swapped := strings.NewReplacer("Left Outer Join 0 to 1", "Right Outer Join 1 to 0").Replace(plan)
+	for text, want := range map[string]string{plan: "joins the subquery itself LEFT OUTER, and filters after both joins", swapped: "joins the subquery itself RIGHT OUTER"} {
+		found := antijoin.Find(queryOf(t, "SELECT l.v FROM l WHERE l.k NOT IN (SELECT k2 FROM r)", text, nil))
+		if len(found) != 1 || !strings.Contains(found[0].Summary, want) {
+			t.Errorf("want %q: %+v", want, found)
+		}
+	}
 	uncounted := outer(t, "SELECT l.v FROM l WHERE l.k NOT IN (SELECT k FROM r)", nil)
 	if found := antijoin.Find(uncounted); len(found) > 0 {
 		t.Errorf("a plan without counts: %+v", found)

@@ -16,6 +16,8 @@ type numbers struct {
 	hashed     bool
 	table, set int64
 	vectorized bool
+	// uncounted: a table of the side has files and no rows by the metastore.
+	uncounted bool
 }
 
 func (j *joined) numbers(q *advisor.Query) numbers {
@@ -41,6 +43,13 @@ func (j *joined) numbers(q *advisor.Query) numbers {
 	}
 	if j.operator != nil && j.operator.Vertex != nil {
 		n.vectorized = hasWord(j.operator.Vertex.ExecutionMode, "vectorized")
+	}
+	for _, table := range in.Tables {
+		t := q.Tables[table]
+		n.uncounted = n.uncounted || t.Uncounted()
+	}
+	if n.uncounted {
+		n.rows, n.moved, n.keys, n.table, n.set = -1, -1, -1, -1, -1
 	}
 	return n
 }

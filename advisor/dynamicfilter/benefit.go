@@ -62,13 +62,13 @@ func (d *deciding) selectivity(i int) (share float64, exact bool) {
 // counted is the number of distinct values as the planner takes it: none for types whose statistics it does not read them from
 // (StatsUtils.getColStatistics).
 func counted(hiveType string, ndv int64) int64 {
-	if uncounted(hiveType) && ndv > 0 {
+	if notCounted(hiveType) && ndv > 0 {
 		return 0
 	}
 	return ndv
 }
 
-func uncounted(hiveType string) bool {
+func notCounted(hiveType string) bool {
 	switch strings.ToLower(hiveType) {
 	case "date", "timestamp", "binary":
 		return true

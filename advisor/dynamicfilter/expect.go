@@ -20,6 +20,9 @@ func (f *Filter) expect(q *advisor.Query) {
 	least := 1.0
 	for i, k := range f.Keys {
 		p, c := f.producerNDV(q, k), f.consumerNDV(q, i)
+		if madeUp(q, f.Table, f.Columns[i]) || madeUp(q, f.producer.Keys[k].Table, f.producer.Keys[k].Column) || uncounted(q, f.producer) {
+			continue
+		}
 		if f.Kind == Pruning {
 			if n := f.partitions(q, f.Columns[i]); n > 0 {
 				f.Partitions, c = n, n
@@ -41,6 +44,21 @@ func (f *Filter) expect(q *advisor.Query) {
 	if f.Partitions > 0 {
 		f.PartitionsLeft = int64(math.Ceil(float64(f.Partitions) * least))
 	}
+}
+
+// madeUp: the column was asked for and has no statistics, so that the planner takes a share of the rows for its distinct values
+// (hive.stats.ndv.estimate.percent), or all of them.
+func madeUp(q *advisor.Query, table, column string) bool {
+	t, read := q.Tables[table]
+	if !read || column == "" || !slices.Contains(t.ColumnsRead, strings.ToLower(column)) || len(t.PartitionColumns) > 0 {
+		return false
+	}
+	return t.Columns[strings.ToLower(column)].NDV == nil
+}
+
+// uncounted: nobody has counted the rows of a table below the input.
+func uncounted(q *advisor.Query, in *advisor.Input) bool {
+	return slices.ContainsFunc(in.Tables, func(table string) bool { t := q.Tables[table]; return t.Uncounted() })
 }
 
 // filter is the operator whose rows Hive weighs a semijoin with: the one right above the scan.
@@ -70,7 +88,7 @@ func known(n *int64) int64 {
 // consumerNDV are the distinct values of a consumer's column behind its own filters: those of the join's input where nothing but the scan
 // lies below it, else the table's in proportion to the rows left.
 func (f *Filter) consumerNDV(q *advisor.Query, i int) int64 {
-	if key := &f.consumer.Keys[f.Keys[i]]; !f.consumer.OverJoin && len(f.consumer.Tables) == 1 && !uncounted(key.Type) {
+	if key := &f.consumer.Keys[f.Keys[i]]; !f.consumer.OverJoin && len(f.consumer.Tables) == 1 && !notCounted(key.Type) {
 		if n := known(key.NDV); n >= 0 {
 			return n
 		}
@@ -85,7 +103,7 @@ func (f *Filter) consumerNDV(q *advisor.Query, i int) int64 {
 // producerNDV are the distinct keys of the producer as the planner has them; for types it does not count, the table's, at most one a row.
 func (f *Filter) producerNDV(q *advisor.Query, k int) int64 {
 	key := &f.producer.Keys[k]
-	if !uncounted(key.Type) {
+	if !notCounted(key.Type) {
 		return known(key.NDV)
 	}
 	n := known(q.Tables[key.Table].Columns[strings.ToLower(key.Column)].NDV)

@@ -44,6 +44,8 @@ func (f *Filter) finding(q *advisor.Query) (advisor.Finding, bool) {
 		switch r.Cause {
 		case Cycle, OnePerScan, SortMergeJoin:
 			return advisor.Finding{}, false // the plan has something as good
+		case NullSafeKey:
+			return advisor.Finding{}, false // no filter is allowed
 		case BesideMapJoin:
 			grade = advisor.Info
 		default:

@@ -2,6 +2,7 @@ package dynamicfilter
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,32 @@ func TestPlansOfHive(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFindIsSilent: where the numbers are made up, and where no filter is allowed, nothing is told.
+func TestFindIsSilent(t *testing.T) {
+	settings := map[string]string{"hive.auto.convert.join.noconditionaltask.size": "1", "hive.tez.max.bloom.filter.entries": "500000"}
+	size := int64(1_000_000)
+	for name, change := range map[string]func(*advisor.Query, string, advisor.TableStats){
+		"": func(*advisor.Query, string, advisor.TableStats) {},
+		"no statistics of the keys": func(q *advisor.Query, table string, s advisor.TableStats) {
+			s.Columns, s.ColumnsRead = nil, []string{"k", "v", "name"}
+			q.Tables[table] = s
+		},
+		"rows nobody counted": func(q *advisor.Query, table string, s advisor.TableStats) {
+			s.Rows, s.TotalSize = new(int64), &size
+			q.Tables[table] = s
+		},
+		"a null-safe key": func(q *advisor.Query, _ string, _ advisor.TableStats) { q.Verdicts[0].Join.NullSafe = true },
+	} {
+		q := planned(t, "too_many_keys", settings)
+		for table, s := range maps.Clone(q.Tables) {
+			change(&q, table, s)
+		}
+		if found := Find(q); (len(found) > 0) != (name == "") {
+			t.Errorf("%s: %+v", name, found)
+		}
 	}
 }
 

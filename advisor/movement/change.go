@@ -12,6 +12,19 @@ type change struct {
 	statements []string
 	note       string
 	strategy   advisor.Strategy
+	// streamed is the input that stays where it is under the strategy; −1 for none.
+	streamed int
+}
+
+// moves are the bytes that the strategy moves, −1 unknown.
+func (c *change) moves(j *advisor.Join, cost *Cost) int64 {
+	if c.strategy == advisor.BucketMapJoin && c.streamed >= 0 {
+		return others(j, c.streamed)
+	}
+	if o := cost.Option(wayOf(c.strategy)); o != nil {
+		return o.Bytes
+	}
+	return -1
 }
 
 func (c *change) text() string {
@@ -43,46 +56,52 @@ var (
 // try applies settings and returns what the rules choose then.
 func (f *finder) try(j *advisor.Join, want func(advisor.Strategy) bool, list ...setting) (change, bool) {
 	s := f.query.Settings
-	c := change{}
+	c := change{streamed: -1}
 	for _, one := range list {
 		one.apply(&s)
 		c.statements = append(c.statements, "SET "+one.name+"="+one.value+";")
 	}
-	c.strategy, _ = advisor.Choose(j, &s)
+	c.strategy, c.streamed = advisor.Choose(j, &s)
 	return c, want(c.strategy)
 }
 
 // towards finds the fewest settings that make the rules choose a way.
 func (f *finder) towards(v *advisor.JoinVerdict, c *Cost, w Way) (change, bool) {
 	size := advisor.Headroom(c.Hashed)
+	if w != Broadcast {
+		size = f.share(v, c)
+	}
 	var lists [][]setting
 	want := func(s advisor.Strategy) bool { return s == advisor.MapJoin || s == advisor.BucketMapJoin }
 	switch w {
 	case Broadcast:
-		lists = [][]setting{{convert}, {budget(size)}, {budget(size), entries}, {convert, budget(size)}, {convert, budget(size), entries}}
+		lists = [][]setting{{convert}, {entries}, {convert, entries}, {budget(size)}, {budget(size), entries}, {convert, budget(size)}, {convert, budget(size), entries}}
 	case SingleSided:
 		want = func(s advisor.Strategy) bool { return s == advisor.BucketMapJoin }
-		lists = [][]setting{{buckets}, {convert}, {f.share(v, c)}, {buckets, f.share(v, c)}, {convert, buckets, f.share(v, c)}}
+		lists = [][]setting{{buckets}, {convert}, {budget(size)}, {buckets, budget(size)}, {convert, buckets, budget(size)}}
 	case CoLocated:
 		want = func(s advisor.Strategy) bool { return s == advisor.SMB || s == advisor.BucketMapJoin }
-		lists = [][]setting{{merging}, {buckets}, {convert, buckets}, {f.share(v, c)}, {buckets, f.share(v, c)}}
+		lists = [][]setting{{merging}, {buckets}, {convert, buckets}, {budget(size)}, {buckets, budget(size)}}
 	case Redistribute:
 		return change{}, false
 	}
 	for _, list := range lists {
-		if got, ok := f.try(&v.Join, want, list...); ok {
-			if w == Broadcast && strings.Contains(got.text(), "noconditionaltask.size") {
-				got.note = f.backing(size)
-			}
-			return got, true
+		got, ok := f.try(&v.Join, want, list...)
+		raised := strings.Contains(got.text(), "noconditionaltask.size") && size > f.query.Settings.NoConditionalTaskSize
+		if !ok || raised && w != Broadcast && c.Ceiling > 0 && size > c.Ceiling { // no node should hash as much
+			continue
 		}
+		if raised {
+			got.note = f.backing(size)
+		}
+		return got, true
 	}
 	return change{}, false
 }
 
-// share is a budget for one bucket of the hashed side, not below the one there is.
-func (f *finder) share(v *advisor.JoinVerdict, c *Cost) setting {
-	return budget(max(advisor.Headroom(c.Hashed/max(mostBuckets(&v.Join), 1)), f.query.Settings.NoConditionalTaskSize))
+// share is a budget in bytes for one bucket of the hashed side, not below the one there is.
+func (f *finder) share(v *advisor.JoinVerdict, c *Cost) int64 {
+	return max(advisor.Headroom(c.Hashed/max(mostBuckets(&v.Join), 1)), f.query.Settings.NoConditionalTaskSize)
 }
 
 // without finds settings under which the join is not broadcast any more; a hash join of shuffled partitions where its share fits.

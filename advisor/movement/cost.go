@@ -42,6 +42,8 @@ type Cost struct {
 	Small    int64 `json:"small"`
 	Large    int64 `json:"large"`
 	Streamed int   `json:"streamed"`
+	// Readers is the most nodes that can read the streamed input, and so get a copy of the others; 0 where nothing bounds them.
+	Readers int64 `json:"readers,omitempty"`
 	// Hashed is the planner's size in bytes of a hash table of S; S where it made none.
 	Hashed int64 `json:"hashed"`
 	// Options are the four ways, in the order of the constants.
@@ -85,6 +87,7 @@ func Of(v advisor.JoinVerdict, nodes, ceiling int64) Cost {
 	c.Large = j.Inputs[c.Streamed].DataSize
 	c.Small = others(j, c.Streamed)
 	c.Hashed = hashed(&v, c.Streamed)
+	c.Readers = readers(&j.Inputs[c.Streamed])
 	if c.Small > 0 {
 		c.BreakEven = 1 + float64(c.Large)/float64(c.Small)
 	}
@@ -149,7 +152,7 @@ func (c *Cost) plan(v *advisor.JoinVerdict) {
 	switch j.Strategy {
 	case advisor.MapJoin:
 		if c.Nodes > 0 {
-			c.PlannedBytes = times(others(j, kept), c.Nodes)
+			c.PlannedBytes = times(others(j, kept), copies(c.Nodes, readers(&j.Inputs[kept])))
 		}
 	case advisor.BucketMapJoin:
 		c.PlannedBytes = others(j, kept)

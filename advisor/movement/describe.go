@@ -40,7 +40,7 @@ func Describe(c Cost) string {
 			b.WriteString(", " + ratio(c.Ratio) + " times the " + wayWords[c.Cheapest])
 		}
 	}
-	if n := c.BreakEvenNodes(); n > 0 && c.Option(Broadcast).Why == "" {
+	if n := c.BreakEvenNodes(); n > 0 && n == copies(n, c.Readers) && c.Option(Broadcast).Why == "" {
 		b.WriteString("; a broadcast moves more from " + advisor.CountOf(n, "node") + " on")
 	}
 	return b.String()

@@ -44,6 +44,9 @@ func FindMeasured(q advisor.Query, m Measured) []advisor.Finding {
 			continue
 		}
 		f.actual(v)
+		if f.uncounted(&v.Join) {
+			continue // its sizes are made up
+		}
 		f.memory(v, &cost)
 		f.broadcast(v, &cost)
 		f.redistribution(v, &cost)
@@ -68,6 +71,18 @@ func ceiling(s *advisor.Settings) int64 {
 		return s.ContainerMB << 20 / 3
 	}
 	return advisor.Budget(s)
+}
+
+// uncounted: nobody has counted the rows of a table below the join.
+func (f *finder) uncounted(j *advisor.Join) bool {
+	for pos := range j.Inputs {
+		for _, table := range j.Inputs[pos].Tables {
+			if t := f.query.Tables[table]; t.Uncounted() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rows are the rows that really came into an input; −1 unknown.

@@ -4,33 +4,42 @@ import "github.com/hs2proxy/hs2proxy/advisor"
 
 // broadcast tells of a broadcast that moves more than it has to.
 func (f *finder) broadcast(v *advisor.JoinVerdict, c *Cost) {
-	if c.Planned != Broadcast || c.Ratio < worthRatio {
+	if c.Planned != Broadcast || c.Ratio < worthRatio || uncertain(&v.Join, v.Join.BigTable) {
 		return
 	}
 	change, found := f.towards(v, c, c.Cheapest)
 	if !found {
 		change, found = f.without(v, c)
 	}
-	then := c.Option(wayOf(change.strategy))
-	if !found || then == nil || then.Bytes < 0 || c.PlannedBytes-then.Bytes < worthBytes || then.Bytes > c.PlannedBytes/worthRatio {
+	then := change.moves(&v.Join, c)
+	if !found || then < 0 || c.PlannedBytes-then < worthBytes || then > c.PlannedBytes/worthRatio {
 		return
 	}
-	summary := "a copy of " + f.smallNames(v, c) + " on each of " + advisor.CountOf(c.Nodes, "node") + " moves " + advisor.Bytes(c.PlannedBytes) + ", "
-	switch then.Way {
+	summary := "a copy of " + f.smallNames(v, c) + " on each of " + advisor.CountOf(f.planned(v, c), "node") + " moves " + advisor.Bytes(c.PlannedBytes) + ", "
+	switch wayOf(change.strategy) {
 	case Redistribute:
-		summary += "sending both sides by the key " + advisor.Bytes(then.Bytes)
+		summary += "sending both sides by the key " + advisor.Bytes(then)
 		if v.Join.BigTable == c.Streamed {
 			summary += "; the two are equal on " + nodesWord(c.BreakEven)
 		}
 	case SingleSided:
-		summary += "one side lies by the key already: sending the other there is " + advisor.Bytes(then.Bytes)
+		summary += "one side lies by the key already: sending the other there is " + advisor.Bytes(then)
 	case CoLocated, Broadcast:
 		summary += "although both sides lie by the key already and nothing has to move"
 	}
 	f.add(advisor.Finding{
-		Kind: BroadcastCostsMore, Severity: severity(c.PlannedBytes - then.Bytes), Subject: v.Join.Subject(), Summary: summary,
-		Evidence: with(with(evidence(c), "strategy_then", change.strategy), "bytes_then", then.Bytes), Advice: change.text(),
+		Kind: BroadcastCostsMore, Severity: severity(c.PlannedBytes - then), Subject: v.Join.Subject(), Summary: summary,
+		Evidence: with(with(evidence(c), "strategy_then", change.strategy), "bytes_then", then), Advice: change.text(),
 	})
+}
+
+// planned are the nodes that get a copy as it is planned.
+func (f *finder) planned(v *advisor.JoinVerdict, c *Cost) int64 {
+	kept := c.Streamed
+	if v.Join.BigTable >= 0 {
+		kept = v.Join.BigTable
+	}
+	return copies(c.Nodes, readers(&v.Join.Inputs[kept]))
 }
 
 // nodesWord writes the point where two ways cost the same.
@@ -46,28 +55,32 @@ func nodesWord(n float64) string {
 
 // redistribution tells of a shuffle that moves more than it has to.
 func (f *finder) redistribution(v *advisor.JoinVerdict, c *Cost) {
-	if c.Planned != Redistribute || c.Ratio < worthRatio {
-		return
-	}
-	best := c.Option(c.Cheapest)
-	saved := c.PlannedBytes - best.Bytes
-	if saved < worthBytes {
+	if c.Planned != Redistribute || c.Ratio < worthRatio || uncertain(&v.Join, -1) {
 		return
 	}
 	change, found := f.towards(v, c, c.Cheapest)
 	if !found {
 		return
 	}
-	e := with(evidence(c), "strategy_then", change.strategy)
+	// The strategy that the settings lead to may move more than the cheapest way.
+	best, then := c.Option(c.Cheapest), change.moves(&v.Join, c)
+	saved := c.PlannedBytes - then
+	if then < 0 || saved < worthBytes || then > c.PlannedBytes/worthRatio {
+		return
+	}
+	e := with(with(evidence(c), "strategy_then", change.strategy), "bytes_then", then)
 	summary := "sending both sides by the key moves " + advisor.Bytes(c.PlannedBytes) + ", "
 	switch c.Cheapest {
 	case Broadcast:
-		summary += "a copy of " + f.smallNames(v, c) + " on each of " + advisor.CountOf(c.Nodes, "node") + " " + advisor.Bytes(best.Bytes) + " and needs " +
+		summary += "a copy of " + f.smallNames(v, c) + " on each of " + advisor.CountOf(copies(c.Nodes, c.Readers), "node") + " " + advisor.Bytes(then) + " and needs " +
 			advisor.Bytes(best.Memory) + " of memory on each; a broadcast moves more only above " + nodesWord(c.BreakEven)
 	case SingleSided:
-		summary += "one side lies by the key already: moving the other alone is " + advisor.Bytes(best.Bytes)
+		summary += "one side lies by the key already: moving the other alone is " + advisor.Bytes(then)
 	case CoLocated, Redistribute:
 		summary += "although both lie by the key already and nothing has to move"
+		if then > 0 {
+			summary += ": a bucket map join, which sends the buckets of one side once, moves " + advisor.Bytes(then)
+		}
 	}
 	f.add(advisor.Finding{
 		Kind: RedistributionCostsMore, Severity: severity(saved), Subject: v.Join.Subject(), Summary: summary, Evidence: e, Advice: change.text(),

@@ -73,7 +73,7 @@ func (f *finder) skew(v *advisor.JoinVerdict, c *Cost) {
 	j := &v.Join
 	var worst *Skew
 	for _, s := range Skews(j, f.measured) {
-		if s.heavy(c.Nodes) && (worst == nil || s.Bytes > worst.Bytes) {
+		if s.heavy(c.Nodes) && !filteredAtRunTime(&j.Inputs[s.Input]) && (worst == nil || s.Bytes > worst.Bytes) {
 			worst = &s
 		}
 	}

@@ -1,6 +1,7 @@
 package movement
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,15 @@ func TestFind(t *testing.T) {
 	three := int64(3)
 	few.Keys = []advisor.Key{{Expr: "k", Type: "int", Table: "d.facts", Column: "k", NDV: &three}}
 	nulls := input("events", 100*gb)
-	half := nulls.Rows / 2
+	half, tooMany := nulls.Rows/2, nulls.Rows+1
+	contradicting := nulls
+	contradicting.Keys = []advisor.Key{{Expr: "k", Type: "bigint", Table: "d.events", Column: "k", NDV: nulls.Keys[0].NDV, Nulls: &tooMany}}
+	unsorted := func(in advisor.Input) advisor.Input {
+		in = bucketed(in, 64, "k")
+		in.Layout.SortColumns = nil
+		return in
+	}
+	off := map[string]string{"hive.convert.join.bucket.mapjoin.tez": "false", budgetName: "1000000000"}
 	nulls.Keys = []advisor.Key{{Expr: "k", Type: "bigint", Table: "d.events", Column: "k", NDV: nulls.Keys[0].NDV, Nulls: &half}}
 
 	for name, test := range map[string]struct {
@@ -114,6 +123,26 @@ func TestFind(t *testing.T) {
 			settings: map[string]string{"hive.convert.join.bucket.mapjoin.tez": "false", "hive.auto.convert.sortmerge.join": "false"}, nodes: 400, kind: advisor.Inner,
 			inputs: []advisor.Input{bucketed(input("facts", 4*tb), 64, "k"), bucketed(input("dim", 40*gb), 64, "k")}, planned: advisor.MergeJoin,
 			want: []advisor.FindingKind{RedistributionCostsMore}, then: []advisor.Strategy{advisor.SMB, advisor.BucketMapJoin}, words: "nothing has to move",
+		},
+		"two bucketed sides that are not sorted": {
+			settings: off, nodes: 400, kind: advisor.Inner, inputs: []advisor.Input{unsorted(input("facts", 4*tb)), unsorted(input("dim", 40*gb))},
+			planned: advisor.MergeJoin, want: []advisor.FindingKind{RedistributionCostsMore}, then: []advisor.Strategy{advisor.BucketMapJoin},
+			words: "a bucket map join, which sends the buckets of one side once, moves 40 GB",
+		},
+		"the large one has to be sent": {
+			settings: map[string]string{budgetName: "100000000000"}, nodes: 400, kind: advisor.LeftOuter,
+			inputs: []advisor.Input{unsorted(input("few", gb)), unsorted(input("facts", 40*tb))}, planned: advisor.MergeJoin,
+		},
+		"buckets that no node may hash": {
+			nodes: 400, kind: advisor.Inner, inputs: []advisor.Input{unsorted(input("facts", 4*tb)), unsorted(input("dim", 40*gb))}, planned: advisor.MergeJoin,
+		},
+		"too many keys within the budget": {
+			settings: map[string]string{budgetName: "8000000000", "hive.auto.convert.join.hashtable.max.entries": "999999", "hive.auto.convert.join.shuffle.max.size": "100000000000000"}, nodes: 20, kind: advisor.Inner,
+			inputs: []advisor.Input{input("facts", 4*tb), input("dim", 2*gb)}, planned: advisor.MergeJoin,
+			want: []advisor.FindingKind{RedistributionCostsMore}, then: []advisor.Strategy{advisor.MapJoin}, words: "40 GB",
+		},
+		"more nulls than rows": {
+			nodes: 20, kind: advisor.LeftOuter, inputs: []advisor.Input{contradicting, input("dim", 20*gb)}, planned: advisor.MergeJoin,
 		},
 		"three keys for twenty nodes": {
 			nodes: 20, kind: advisor.Inner, inputs: []advisor.Input{few, input("dim", 20*gb)}, planned: advisor.MergeJoin,
@@ -211,6 +240,34 @@ func TestWideRows(t *testing.T) {
 	}
 	if !strings.Contains(f.Advice, "SET "+budgetName+"=") {
 		t.Errorf("advice %q", f.Advice)
+	}
+	if !strings.Contains(f.Advice, "-- leave body out below the join, or read them afterwards, by columns that are unique in d.dim") || f.Evidence["small_bytes_then"] != int64(123_203_285) {
+		t.Errorf("%q, %v", f.Advice, f.Evidence["small_bytes_then"])
+	}
+	for name, change := range map[string]func(*advisor.Query){
+		"widths by guess": func(q *advisor.Query) { q.Verdicts[0].Join.Inputs[1].ColumnStats = "NONE" },
+		"an expression":   func(q *advisor.Query) { q.Verdicts[0].Join.Inputs[1].Columns[1].Column = "" },
+		"nobody knows N":  func(q *advisor.Query) { q.Settings.Nodes = 0 },
+		"rows nobody counted": func(q *advisor.Query) {
+			q.Tables["d.dim"] = advisor.TableStats{Rows: new(int64), TotalSize: &wide.DataSize}
+		},
+		"a side of a few rows": func(q *advisor.Query) { q.Verdicts[0].Join.Inputs[1].DataSize = 900_000 },
+	} {
+		other := judged(t, settings, 20, advisor.Inner, input("facts", 400*tb), wide)
+		other.Verdicts[0].Join.Inputs[1].Columns = slices.Clone(wide.Columns)
+		other.Tables = maps.Clone(q.Tables)
+		change(&other)
+		for _, f := range Find(other) {
+			if f.Kind == WideRows {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	one := judged(t, settings, 20, advisor.Inner, input("facts", 400*tb), wide)
+	one.Tables = q.Tables
+	one.Verdicts[0].Join.Inputs[1].Keys[0].NDV = &wide.Rows
+	if found := Find(one); len(found) != 1 || !strings.Contains(found[0].Advice, "read them afterwards by the key, of which it has one row each") {
+		t.Errorf("a unique key: %+v", found)
 	}
 	// Where even the keys are too much, no projection helps.
 	settings[containerName] = "64"

@@ -26,11 +26,14 @@ func (f *finder) deadWeight(v *advisor.JoinVerdict, c *Cost) bool {
 		if c.Planned == CoLocated || (c.Planned == Broadcast || c.Planned == SingleSided) && pos == j.BigTable {
 			continue // it does not move
 		}
+		if filteredAtRunTime(in) {
+			continue
+		}
 		w := WidthOf(in, f.query.Tables)
 		var names []string
 		var bytes int64
 		for _, column := range w.Columns {
-			if column.Unused {
+			if column.Unused && !column.Computed {
 				names = append(names, column.Name)
 				bytes = add(bytes, times(times(column.Bytes, in.Rows), copies))
 			}
@@ -49,18 +52,24 @@ func (f *finder) deadWeight(v *advisor.JoinVerdict, c *Cost) bool {
 	return false
 }
 
+// leastNarrowed is the size in bytes of a side worth leaving columns out of; a smaller one fits a budget that is raised a little.
+const leastNarrowed = int64(1_000_000)
+
 // projected tells of the columns without which the small side of a shuffle could be copied to every node.
 func (f *finder) projected(v *advisor.JoinVerdict, c *Cost) {
 	j := &v.Join
-	if c.Planned != Redistribute || !keyed(j) || len(j.Inputs) != 2 || !j.MayStream(c.Streamed) || c.Ceiling <= 0 || c.Hashed <= c.Ceiling {
+	if c.Planned != Redistribute || !keyed(j) || len(j.Inputs) != 2 || !j.MayStream(c.Streamed) || uncertain(j, -1) || c.Nodes < 1 || c.Ceiling <= 0 || c.Hashed <= c.Ceiling {
 		return
 	}
 	small := 1 - c.Streamed
 	in := &j.Inputs[small]
+	if in.DataSize < leastNarrowed || in.ColumnStats != "" && !strings.EqualFold(in.ColumnStats, "COMPLETE") {
+		return
+	}
 	w := WidthOf(in, f.query.Tables)
 	p, fits := projection(in, &w, c.Ceiling-max(c.Hashed-in.DataSize, 0)) // the table's own slots do not shrink with the rows
 	moved := add(c.Small, c.Large)
-	then := times(p.Bytes, max(c.Nodes, 1))
+	then := times(p.Bytes, copies(c.Nodes, c.Readers))
 	if !fits || p.Bytes > in.DataSize/2 || then > moved/worthRatio || moved-then < worthBytes {
 		return
 	}
@@ -68,7 +77,7 @@ func (f *finder) projected(v *advisor.JoinVerdict, c *Cost) {
 	if !ok {
 		return
 	}
-	advice := "-- leave " + strings.Join(p.Columns, ", ") + " out below the join, or read them by the key afterwards"
+	advice := "-- leave " + strings.Join(p.Columns, ", ") + " out below the join, or read them afterwards" + byKey(in, j.InputName(small))
 	if len(change.statements) > 0 {
 		advice += "\n" + change.text()
 	}
@@ -80,6 +89,14 @@ func (f *finder) projected(v *advisor.JoinVerdict, c *Cost) {
 		Evidence: with(with(with(with(evidence(c), "bytes_per_row", w.PerRow), "key_bytes", w.Keys), "without", p.Columns), "small_bytes_then", p.Bytes),
 		Advice:   advice,
 	})
+}
+
+// byKey says by what columns an input is joined once more: by the key of the join only where that finds one row of it.
+func byKey(in *advisor.Input, name string) string {
+	if len(in.Keys) == 1 && in.Keys[0].NDV != nil && *in.Keys[0].NDV >= in.Rows {
+		return " by the key, of which it has one row each"
+	}
+	return ", by columns that are unique in " + name
 }
 
 // afterProjection asks the rules about the join without the columns, under the settings as they are and with a budget for what is left.

@@ -26,7 +26,7 @@ func (c *Cost) At(nodes int64) Point {
 	nodes = max(nodes, 1)
 	return Point{
 		Nodes:     nodes,
-		Broadcast: times(c.Small, nodes), BroadcastMemory: c.Hashed,
+		Broadcast: times(c.Small, copies(nodes, c.Readers)), BroadcastMemory: c.Hashed,
 		Redistribute: add(c.Small, c.Large), RedistributeMemory: c.Hashed / nodes,
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (c *Cost) broadcast(j *advisor.Join) Option {
 	o := Option{Way: Broadcast, Bytes: -1, Memory: c.Hashed}
 	if c.Nodes > 0 {
-		o.Bytes = times(c.Small, c.Nodes)
+		o.Bytes = times(c.Small, copies(c.Nodes, c.Readers))
 	}
 	switch {
 	case !j.MayStream(c.Streamed):

@@ -1,6 +1,7 @@
 package movement
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
@@ -73,6 +74,7 @@ func TestNothingContradictsThePlan(t *testing.T) {
 			for pos := range j.Inputs {
 				if unused := j.Inputs[pos].Unused(); len(unused) > 0 {
 					counted["unused"]++
+					crosses(t, c.ID, &j.Inputs[pos], unused)
 					t.Logf("%s join %d input %d: unused %v", c.ID, i, pos, unused)
 				}
 			}
@@ -95,4 +97,20 @@ func TestNothingContradictsThePlan(t *testing.T) {
 		t.Errorf("%d joins, %d described", joins, described)
 	}
 	t.Logf("%d joins, %d described, findings %v", joins, described, counted)
+}
+
+// crosses: what is said to cross an exchange is among what the plan sends over it.
+func crosses(t *testing.T, id string, in *advisor.Input, unused []string) {
+	t.Helper()
+	_, below := in.Operators()
+	if len(below) == 0 || !strings.HasPrefix(below[0].Kind, "Reduce Output") {
+		return
+	}
+	keys, _ := below[0].Attr("key expressions")
+	values, _ := below[0].Attr("value expressions")
+	for _, name := range unused {
+		if !strings.Contains(keys+values, name) {
+			t.Errorf("%s: %s is said to be sent, of %s, %s", id, name, keys, values)
+		}
+	}
 }

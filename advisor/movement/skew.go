@@ -49,8 +49,8 @@ func Skews(j *advisor.Join, m Measured) []Skew {
 		if top, ok := m.TopShare[Place{Join: j.Ordinal, Input: pos}]; ok {
 			take(top, CauseMeasured, 0)
 		}
-		if nulls := nullKeys(in); nulls > 0 && keepsUnmatched(j, pos) {
-			take(float64(min(nulls, in.Rows))/float64(in.Rows), CauseNulls, nulls)
+		if nulls := nullKeys(in); nulls > 0 && nulls <= in.Rows && keepsUnmatched(j, pos) { // more nulls than rows: nobody counted these
+			take(float64(nulls)/float64(in.Rows), CauseNulls, nulls)
 		}
 		if ndv := distinct(in); ndv > 0 {
 			take(1/float64(ndv), CauseFewKeys, ndv)

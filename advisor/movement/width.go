@@ -19,8 +19,10 @@ type Width struct {
 
 // ColumnWidth is one carried column.
 type ColumnWidth struct {
-	Name  string
-	Bytes int64
+	Name string
+	// Computed: it is an expression, which has no name that the query's reader knows.
+	Computed bool
+	Bytes    int64
 	// Unused: nothing above the join reads it.
 	Unused bool
 }
@@ -39,7 +41,7 @@ func WidthOf(in *advisor.Input, tables map[string]advisor.TableStats) Width {
 		case isKey(in, &c):
 			w.Keys += bytes
 		default:
-			w.Columns = append(w.Columns, ColumnWidth{Name: columnName(&c), Bytes: bytes, Unused: slices.Contains(unused, c.Name)})
+			w.Columns = append(w.Columns, ColumnWidth{Name: columnName(&c), Computed: c.Column == "", Bytes: bytes, Unused: slices.Contains(unused, c.Name)})
 		}
 	}
 	if total := w.Keys + w.carried(); total > w.PerRow+w.PerRow/2 || total < w.PerRow/2 {
@@ -85,15 +87,25 @@ type Projection struct {
 	Bytes int64
 }
 
-// projection drops the widest columns of an input until it is at most limit bytes; false when even the keys alone are more.
+// projection drops the widest columns of an input until it is at most limit bytes; false when even the keys alone are more. The columns
+// have the share of the rows' measured width that they have of the width by their types: nulls make the rows narrower than that.
 func projection(in *advisor.Input, w *Width, limit int64) (Projection, bool) {
 	p := Projection{Bytes: in.DataSize}
+	whole := w.Keys + w.carried()
+	if whole <= 0 {
+		return p, false
+	}
+	left := whole
 	for _, c := range w.Columns {
 		if p.Bytes <= limit {
 			break
 		}
+		if c.Computed {
+			continue
+		}
 		p.Columns = append(p.Columns, c.Name)
-		p.Bytes -= min(times(c.Bytes, in.Rows), p.Bytes)
+		left -= c.Bytes
+		p.Bytes = int64(float64(in.DataSize) * float64(left) / float64(whole))
 	}
 	return p, p.Bytes <= limit && p.Bytes > 0
 }
