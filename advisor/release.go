@@ -8,9 +8,11 @@ var releaseDefaults = map[Release]map[string]string{
 		"hive.mapjoin.full.outer":                                   "false",
 		"hive.stats.fetch.column.stats":                             "false",
 		"hive.merge.nway.joins":                                     "true",
+		"hive.auto.convert.anti.join":                               "false", // 3.1.3 refuses to SET it: the operator came with 4.0
 		"hive.llap.memory.oversubscription.max.executors.per.query": "3",
 	},
 	Hive2: {
+		"hive.auto.convert.anti.join":                               "false",
 		"hive.mapjoin.hybridgrace.hashtable":                        "true",
 		"hive.mapjoin.full.outer":                                   "false",
 		"hive.stats.fetch.column.stats":                             "false",

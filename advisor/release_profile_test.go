@@ -60,7 +60,7 @@ func TestFilledSettings(t *testing.T) {
 		t.Errorf("Hive 4 needs no mark: %v", plain)
 	}
 	hive3 := Profiles(nil).Choose("", "3.1.3").Fill(nil, "3.1.3")
-	if s := NewSettings(hive3); s.Release != Hive3 || !s.HybridGrace || s.FetchColumnStats {
+	if s := NewSettings(hive3); s.Release != Hive3 || !s.HybridGrace || s.FetchColumnStats || s.AntiJoin {
 		t.Errorf("Hive 3: %+v", s)
 	}
 	if s := NewSettings(Profile{}.Fill(nil, "")); s.Release != Hive4 {

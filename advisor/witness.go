@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Witness is what Hive's planner logged of its join decisions, in the order it took them. Hive 4 logs the inputs; older releases less.
+// Witness is what Hive's planner logged of its join decisions, in the order it took them. Hive 3 logs neither the inputs nor the budget.
 type Witness struct {
 	Joins []WitnessJoin `json:"joins,omitempty"`
 	// CycleFree is false when the planner had to break a cycle of its plan after choosing the joins.
@@ -65,8 +65,12 @@ type lastWords struct {
 // classes are passed over.
 func ParseWitness(lines []string) Witness {
 	w := Witness{CycleFree: true}
-	var monitor WitnessJoin
+	var monitor WitnessJoin // of a decision whose budget is not told yet
 	for _, line := range lines {
+		if monitor.Configured > 0 && beginsDecision(line) {
+			monitor.Budget, monitor.words.looked = monitor.Configured, true
+			w.Joins, monitor = append(w.Joins, monitor), WitnessJoin{}
+		}
 		switch {
 		case strings.Contains(line, "Memory monitor info set to"):
 			monitor = readMonitor(line)
@@ -87,6 +91,13 @@ func ParseWitness(lines []string) Witness {
 		w.Joins[i].Strategy = w.Joins[i].conclude()
 	}
 	return w
+}
+
+// beginsDecision tells the first lines of a decision in Hive 3: 4.0 prints maxJoinMemory before them. ConvertJoinMapJoin.process of 3.1.3
+// compares with the configured size, which it prints, under LLAP too.
+func beginsDecision(line string) bool {
+	return strings.Contains(line, "Estimated number of buckets") || strings.Contains(line, "We can convert the join to an SMB join") ||
+		strings.Contains(line, "Fallback to common merge join operator")
 }
 
 func readMonitor(line string) WitnessJoin {
