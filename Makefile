@@ -42,7 +42,7 @@ e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooK
 e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive
 	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 120m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 40m \
-	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
+	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@set -e; for pkg in $$($(GO) list ./...); do \

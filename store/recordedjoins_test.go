@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/tools/txtar"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
@@ -157,7 +156,7 @@ func TestRecordedJoinsEnd(t *testing.T) {
 	f := newFixture(t, store.Options{MaxConns: 1})
 	for i := range 3000 {
 		if i == 3 { // the rest as copies: three batches
-			f.exec(multiply, 1000)
+			storetest.CopyPlans(t, f.dsn, 1000)
 			break
 		}
 		f.ok(f.RecordPlan(t.Context(), *analysis("hive-a", fmt.Sprint("f", i), t0, verdict(advisor.MapJoin, 500))))
@@ -190,17 +189,6 @@ func TestRecordedJoinsEnd(t *testing.T) {
 		t.Errorf("inputs that are no list: %v", err)
 	}
 }
-
-// multiply makes n copies of everything recorded as plans, under other fingerprints.
-const multiply = `
-WITH q AS (INSERT INTO hs2proxy.queries SELECT fingerprint || '-' || g, kind, normalized, sample_sql, first_seen, last_seen, runs
-           FROM hs2proxy.queries, generate_series(1, $1) g RETURNING 1),
-     p AS (INSERT INTO hs2proxy.plans (id, upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time)
-           OVERRIDING SYSTEM VALUE
-           SELECT g * 1000::bigint + id, upstream_id, fingerprint || '-' || g, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time
-           FROM hs2proxy.plans, generate_series(1, $1) g RETURNING 1)
-INSERT INTO hs2proxy.joins SELECT (jsonb_populate_record(j, jsonb_build_object('plan_id', g * 1000::bigint + j.plan_id))).*
-FROM hs2proxy.joins j, generate_series(1, $1) g`
 
 // BenchmarkRecordedJoins reads 100,000 recorded joins; ns/op is for all of them.
 func BenchmarkRecordedJoins(b *testing.B) {
@@ -235,16 +223,6 @@ func recordMany(b *testing.B, s *store.Store, dsn string, least int) int {
 		joins += len(a.Joins)
 	}
 	copies := (least + joins - 1) / joins
-	db, err := pgx.Connect(b.Context(), dsn)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = db.Close(b.Context()) }()
-	if _, err := db.Exec(b.Context(), multiply, copies-1); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := db.Exec(b.Context(), "ANALYZE"); err != nil {
-		b.Fatal(err)
-	}
+	storetest.CopyPlans(b, dsn, copies-1)
 	return copies * joins
 }

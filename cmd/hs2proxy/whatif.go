@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -38,7 +39,9 @@ type whatifCmd struct {
 }
 
 // Run replays joins with something changed, and prints which get another strategy.
-func (c whatifCmd) Run(ctx context.Context) error {
+func (c whatifCmd) Run(ctx context.Context) error { return c.print(ctx, os.Stdout) }
+
+func (c whatifCmd) print(ctx context.Context, w io.Writer) error {
 	change, sweeps, err := c.changes()
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func (c whatifCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return printWhatIf(os.Stdout, r.finish(), c.Format)
+	return printWhatIf(w, r.finish(), c.Format)
 }
 
 // one: a query or a plan is given.

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/app"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/store"
+	"github.com/hs2proxy/hs2proxy/store/storetest"
+)
+
+// These tests are for HS2PROXY_TEST_HIVE3, a HiveServer2 of Hive 3.1 on Tez.
+
+func startHive3(t *testing.T) realHive {
+	t.Helper()
+	return startRealHive(t, "HS2PROXY_TEST_HIVE3", "a HiveServer2 of Hive 3.1 on Tez")
+}
+
+// hive3Queries are joins with the strategy that Hive 3.1.3 gives each. The texts differ: on record is the last plan of each.
+var hive3Queries = []struct {
+	name, sql string
+	settings  map[string]string
+	want      advisor.Strategy
+}{
+	{"map join", fmt.Sprintf(innerSQL, ""), nil, advisor.MapJoin},
+	{"merge join", fmt.Sprintf(leftSQL, ""), map[string]string{budgetOf: "500000"}, advisor.MergeJoin},
+	{"hash join of partitions", "SELECT b.v FROM big a JOIN small b ON a.k = b.k", map[string]string{
+		budgetOf: "1500000", dphjOf: "true", "hive.exec.reducers.bytes.per.reducer": "10000000",
+	}, advisor.DPHJ},
+	{"bucket map join", fmt.Sprintf(innerSQL, "_bucketed"), map[string]string{budgetOf: "1500000", "hive.convert.join.bucket.mapjoin.tez": "true"}, advisor.BucketMapJoin},
+	{"sorted buckets", fmt.Sprintf(innerSQL, "_sorted"), map[string]string{budgetOf: "1000", "hive.auto.convert.sortmerge.join": "true"}, advisor.SMB},
+	{"full outer", "SELECT a.v, b.v FROM big a FULL OUTER JOIN small b ON a.k = b.k", map[string]string{dphjOf: "true"}, advisor.MergeJoin},
+	{"not exists", "SELECT a.v FROM big a WHERE NOT EXISTS (SELECT 1 FROM small b WHERE a.k = b.k)", nil, advisor.MapJoin},
+}
+
+// TestHive3ThroughTheProxy: a client's joins are relayed, explained, and judged by the rules of Hive 3, unasked.
+func TestHive3ThroughTheProxy(t *testing.T) {
+	h := startHive3(t)
+	cfg := config.Default()
+	cfg.Listen, cfg.Admin.Listen = "127.0.0.1:0", ""
+	cfg.Upstream.Name, cfg.Upstream.Address = "hive3", h.address
+	cfg.Explain.Rate = 50
+	cfg.Database.URL = storetest.DSN(t)
+	proxy, err := app.New(t.Context(), cfg, zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, q := range hive3Queries {
+		session := h.open(proxy.Addr().String())
+		h.run(session, "USE "+h.database)
+		for _, name := range slices.Sorted(maps.Keys(q.settings)) {
+			h.run(session, "SET "+name+"="+q.settings[name])
+		}
+		h.run(session, q.sql)
+	}
+
+	fidelity := reportUntil(t, proxy.Store(), "fidelity", func(rows []map[string]any) bool {
+		return len(rows) == 1 && rows[0]["joins"] == int64(len(hive3Queries))
+	})[0]
+	t.Logf("%v", fidelity)
+	if version := fmt.Sprint(fidelity["hive_version"]); !strings.HasPrefix(version, "3.1") || advisor.ReleaseOf(version) != advisor.Hive3 {
+		t.Errorf("version %s", version)
+	}
+	if fidelity["strategy_percent"] != 100.0 {
+		t.Errorf("%v %% of the strategies agree", fidelity["strategy_percent"])
+	}
+	if fidelity["witnessed"] != int64(len(hive3Queries)) || fidelity["budget_percent"] != 100.0 || fidelity["sizes"] != int64(0) {
+		t.Errorf("the planner told of %v joins and %v sizes; %v %% of the budgets agree", fidelity["witnessed"], fidelity["sizes"], fidelity["budget_percent"])
+	}
+	seen := 0
+	err = proxy.Store().RecordedJoins(t.Context(), store.JoinFilter{}, func(j *store.RecordedJoin) error {
+		seen++
+		if j.Settings[advisor.ReleaseName] != string(advisor.Hive3) {
+			t.Errorf("a join is on record under the release %q", j.Settings[advisor.ReleaseName])
+		}
+		return nil
+	})
+	if err != nil || seen != len(hive3Queries) {
+		t.Errorf("%d joins of %d on record, %v", seen, len(hive3Queries), err)
+	}
+	for _, row := range reportUntil(t, proxy.Store(), "joins", func(rows []map[string]any) bool { return len(rows) == len(hive3Queries) }) {
+		if row["agrees"] != true {
+			t.Errorf("planned %v, simulated %v: %v", row["planned"], row["simulated"], row["reason"])
+		}
+	}
+}
+
+// reportUntil reads a report until it is as wanted.
+func reportUntil(t *testing.T, s *store.Store, name string, enough func([]map[string]any) bool) []map[string]any {
+	t.Helper()
+	limit := time.NewTimer(2 * time.Minute)
+	defer limit.Stop()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	for {
+		report, err := s.Report(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make([]map[string]any, len(report.Rows))
+		for i := range report.Rows {
+			rows[i] = map[string]any{}
+			for c, column := range report.Columns {
+				rows[i][column] = report.Rows[i][c]
+			}
+		}
+		if enough(rows) {
+			return rows
+		}
+		select {
+		case <-again.C:
+		case <-limit.C:
+			t.Fatalf("report %s: %v", name, rows)
+		}
+	}
+}
+
+// TestHive3Explain: explain and check know the release by the server, and agree with its plans.
+func TestHive3Explain(t *testing.T) {
+	h := startHive3(t)
+	dir := t.TempDir()
+	sql := filepath.Join(dir, "sql")
+	if err := os.Mkdir(sql, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range hive3Queries {
+		args, script := []string{"explain", "--database", h.database}, "USE "+h.database+";\n"
+		for _, name := range slices.Sorted(maps.Keys(q.settings)) {
+			args = append(args, "--set", name+"="+q.settings[name])
+			script += "SET " + name + "=" + q.settings[name] + ";\n"
+		}
+		out := h.command(append(args, q.sql)...)
+		if want := fmt.Sprintf("planned %s = simulated %s\n", q.want, q.want); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s", q.name, want, out)
+		}
+		if strings.Contains(out, "hive.auto.convert.anti.join") {
+			t.Errorf("%s: advice that Hive 3 refuses:\n%s", q.name, out)
+		}
+		if is := h.planned(q.sql, q.settings); is != q.want {
+			t.Errorf("%s: Hive plans a %s, want %s", q.name, is, q.want)
+		}
+		if err := os.WriteFile(filepath.Join(sql, fmt.Sprintf("%d.sql", i)), []byte(script+q.sql+";\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	baseline := filepath.Join(dir, "joins.yaml")
+	h.command("check", sql, "--baseline", baseline, "--update")
+	out := h.command("check", sql, "--baseline", baseline, "--strict")
+	if want := fmt.Sprintf("%d unchanged", len(hive3Queries)); !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	recorded, err := os.ReadFile(baseline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []advisor.Strategy{advisor.MapJoin, advisor.MergeJoin, advisor.DPHJ, advisor.BucketMapJoin, advisor.SMB} {
+		if !strings.Contains(string(recorded), string(s)) {
+			t.Errorf("no %s in the baseline:\n%s", s, recorded)
+		}
+	}
+}
