@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
@@ -39,6 +40,11 @@ func (r *refresher) OpenSession(ctx context.Context, job statscheck.Refresh) (st
 		return nil, err
 	}
 	cc.CallTimeout = r.cfg.Stats.Refresh.Timeout
+	if job.Lost > 0 {
+		if err := r.endOrphan(ctx, cc, job); err != nil {
+			return nil, err
+		}
+	}
 	session, err := client.Open(ctx, cc, r.refreshConf())
 	if err != nil {
 		return nil, err
@@ -52,22 +58,34 @@ func (r *refresher) OpenSession(ctx context.Context, job statscheck.Refresh) (st
 // refreshTag is hive.query.tag of a refresh's session.
 func refreshTag(id int64) string { return fmt.Sprintf("hs2proxy_refresh_%d", id) }
 
-// mark ends what a lost attempt of the refresh may have left running, and tags the session. A server that refuses either goes without.
+// orphanTimeout is how long KILL QUERY may take. HiveServer2 cancels its own operations first; then it asks YARN for applications with the
+// tag (KillQueryImpl), and where no ResourceManager answers, as with LLAP on Kubernetes, it tries that for minutes.
+const orphanTimeout = 15 * time.Second
+
+// endOrphan ends what a lost attempt of the refresh may have left running. Its session is closed, whatever becomes of KILL QUERY, which
+// the server may refuse.
+func (r *refresher) endOrphan(ctx context.Context, cc client.Config, job statscheck.Refresh) error {
+	session, err := client.Open(ctx, cc, nil)
+	if err != nil {
+		return err
+	}
+	killing, cancel := context.WithTimeout(ctx, orphanTimeout)
+	defer cancel()
+	_, err = session.Query(killing, "KILL QUERY '"+refreshTag(job.ID)+"'")
+	closed := session.Close()
+	if refused := (*client.Error)(nil); errors.As(err, &refused) || killing.Err() != nil && ctx.Err() == nil {
+		r.log.Debug().Int64("refresh", job.ID).AnErr("error", err).Msg("KILL QUERY of a lost attempt did not end well")
+		return nil
+	}
+	return errors.Join(err, closed)
+}
+
+// mark tags the session. A server that refuses the tag goes without.
 func (r *refresher) mark(ctx context.Context, session statscheck.Session, job statscheck.Refresh) error {
-	tag := refreshTag(job.ID)
-	var statements []string
-	if job.Lost > 0 {
-		statements = append(statements, "KILL QUERY '"+tag+"'")
+	_, err := session.Query(ctx, "SET hive.query.tag="+refreshTag(job.ID))
+	if refused := (*client.Error)(nil); errors.As(err, &refused) {
+		r.log.Debug().Int64("refresh", job.ID).Str("words", refused.Message).Msg("a refresh's session goes without its tag")
+		return nil
 	}
-	for _, sql := range append(statements, "SET hive.query.tag="+tag) {
-		_, err := session.Query(ctx, sql)
-		if refused := (*client.Error)(nil); errors.As(err, &refused) {
-			r.log.Debug().Int64("refresh", job.ID).Str("words", refused.Message).Msg("a refresh's session goes without its tag")
-			continue
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
