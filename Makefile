@@ -34,7 +34,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 WITHHIVE := $(GO) run ./cmd/hs2proxy/internal/localhive/withhive
 E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/localzk/... ./cmd/hs2proxy/internal/localkdc/...
 e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
-	HS2PROXY_E2E=1 $(GO) test -count=1 -p 1 -timeout 20m $(E2E)
+	HS2PROXY_E2E=1 $(GO) test -count=1 -p 1 -timeout 40m $(E2E)
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 10m \
 	  -run 'Hive(Types|Refusals|ForeignSession)|(Sample|Check)OnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
 
