@@ -328,6 +328,7 @@ func (r *Recorder) hand(o *store.Observation) {
 		o.Writes, o.Analyzed = writesOf(&o.Statement), analyzedOf(&o.Statement)
 		o.Contradictions = r.contradicted(o)
 	case intercept.StateError:
+		o.Writes = writesLeft(&o.Statement)
 		if o.Analysis != nil {
 			o.Findings = r.overflow(o)
 			o.Contradictions = r.contradicted(o)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
@@ -35,6 +36,19 @@ func writesOf(st *intercept.Statement) []store.TableWrite {
 		if !slices.Contains(same.Partitions, tw.Partitions[0]) {
 			same.Partitions = append(same.Partitions, tw.Partitions[0])
 		}
+	}
+	return out
+}
+
+// writesLeft tells what a failed statement wrote all the same, for it failed behind its writing: in Hive's StatsTask, which follows
+// the MoveTasks, or in one of several of those. How many rows that are nobody knows.
+func writesLeft(st *intercept.Statement) []store.TableWrite {
+	if !strings.Contains(st.ErrorMessage, "exec.StatsTask") && !strings.Contains(st.ErrorMessage, "exec.MoveTask") {
+		return nil
+	}
+	out := writesOf(st)
+	for i := range out {
+		out[i].Rows = nil
 	}
 	return out
 }

@@ -54,3 +54,20 @@ func TestWritesOf(t *testing.T) {
 		})
 	}
 }
+
+// A statement that failed behind its writing wrote all the same; one that was refused, or failed while it ran, wrote nothing.
+func TestWritesOfFailedStatements(t *testing.T) {
+	for message, want := range map[string]int{
+		"FAILED: Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.StatsTask. MetaException(message:Unable to update Column stats for  t)": 1,
+		"FAILED: Execution Error, return code 40000 from org.apache.hadoop.hive.ql.exec.MoveTask. Unable to move":                                           1,
+		"FAILED: Execution Error, return code 2 from org.apache.hadoop.hive.ql.exec.tez.TezTask. Vertex failed":                                             0,
+		"Error while compiling statement: FAILED: SemanticException [Error 10001]: Table not found t":                                                       0,
+	} {
+		st := statement("1", "INSERT INTO t VALUES (1)")
+		st.State, st.ErrorMessage, st.ModifiedRows = intercept.StateError, message, new(int64(1))
+		got := writesLeft(st)
+		if len(got) != want || want == 1 && (got[0].Table != "shop.t" || got[0].Rows != nil) {
+			t.Errorf("%s: %+v, want %d writes without rows", message, got, want)
+		}
+	}
+}
