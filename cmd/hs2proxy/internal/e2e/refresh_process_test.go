@@ -21,7 +21,7 @@ const serveProgram = "github.com/hs2proxy/hs2proxy/cmd/hs2proxy"
 func buildServe(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "hs2proxy")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, serveProgram).CombinedOutput(); err != nil { //nolint:gosec // our own package
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, serveProgram).CombinedOutput(); err != nil {
 		t.Fatalf("build hs2proxy: %v\n%s", err, out)
 	}
 	return program
@@ -44,7 +44,7 @@ type serving struct {
 // test's end when it still runs.
 func serve(t *testing.T, program string, settings map[string]string) *serving {
 	t.Helper()
-	s := &serving{cmd: exec.CommandContext(t.Context(), program, "serve"), started: make(chan struct{}), done: make(chan struct{})} //nolint:gosec // the program built above
+	s := &serving{cmd: exec.CommandContext(t.Context(), program, "serve"), started: make(chan struct{}), done: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), "HS2PROXY_LISTEN=127.0.0.1:0", "HS2PROXY_ADMIN__LISTEN=")
 	for key, value := range settings {
 		s.cmd.Env = append(s.cmd.Env, "HS2PROXY_"+key+"="+value)
