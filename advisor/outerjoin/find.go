@@ -218,7 +218,7 @@ func (w show) pruningLost(group []Predicate, p *Predicate) (advisor.Finding, boo
 		advice = w.innerAdvice(group, []*Predicate{p}, reduced(p, p.at.pads), table)
 	default:
 		why = "after the " + string(p.Type) + " join, and it is true for NULLs too"
-		advice = "-- filter " + table + " in a subquery or in ON; rows whose only matches lie in other partitions then come with NULLs"
+		advice = "-- filter " + table + " in a subquery (in ON it prunes with the cost-based optimizer only); rows whose only matches lie in other partitions then come with NULLs"
 	}
 	severity := advisor.Medium
 	if p.PartitionsNeedless >= 100 {

@@ -301,6 +301,9 @@ func filters(t *testing.T, db string, c *filterCase, tables map[string]advisor.T
 	if found == nil {
 		t.Fatalf("nothing found: %+v", f)
 	}
+	if want := (map[dynamicfilter.Kind]advisor.FindingKind{dynamicfilter.Semijoin: "dynamic_filter_missing", dynamicfilter.Pruning: "partition_pruning_missing"})[c.kind]; found.Kind != want {
+		t.Errorf("found %s, want %s", found.Kind, want)
+	}
 	after := maps.Clone(c.settings)
 	for line := range strings.Lines(found.Advice) {
 		if rest, ok := strings.CutPrefix(line, "SET "); ok {
