@@ -57,7 +57,7 @@ func llap(nodes, executors int, more map[string]string) map[string]string {
 
 // network makes Hive compare what moves over the network: the hashed side fits the budget of LLAP only when it is divided by the buckets.
 func network(hashed int) map[string]string {
-	return map[string]string{budgetOf: fmt.Sprint(hashed * 4 / 9), dphjOf: "true"}
+	return map[string]string{budgetOf: fmt.Sprint(hashed * 5 / 9), dphjOf: "true"}
 }
 
 // tight is a budget that half of the hashed side fits.
