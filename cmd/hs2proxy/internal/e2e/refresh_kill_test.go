@@ -17,12 +17,13 @@ import (
 // Hive, the other proxy runs the refresh once to its end, and both attempts are on record. Over the binary transport HiveServer2 ends
 // the session with its connection; over HTTP the session outlives it, and the second attempt kills the query by its tag.
 //
-// A schedule's window that ends in mid-ANALYZE cancels it in Hive, with the reason on record.
+// A schedule's window that ends in mid-ANALYZE cancels it in Hive, with the reason on record. The statements that undo a refresh do.
 func TestRefreshInterrupted(t *testing.T) {
 	hive := startHive(t, localhive.Options{HTTP: true, Conf: map[string]string{
 		"hive.server2.tez.initialize.default.sessions": "false", // the orphan does not keep the one that follows it from running
 	}})
 	program := buildServe(t)
+	t.Run("restore", func(t *testing.T) { restores(t, hive, program) }) // before tasks that were killed run on to their end beside others
 	for _, transport := range []string{"binary", "http"} {
 		t.Run("killed, "+transport, func(t *testing.T) { killed(t, hive, program, transport) })
 	}
