@@ -35,6 +35,9 @@ type Options struct {
 	// names and settings of sessions. Default: nothing. Settings of Hive's own that decide joins, and names of tables and columns,
 	// stay.
 	Redact *Redactor
+	// AsyncCommit lets transactions of what was seen end before Postgres' disk has them (synchronous_commit = off): a server that
+	// crashes forgets the last half second or so of them, each whole. What somebody decided or asked for always waits.
+	AsyncCommit bool
 	// RefreshesPerUpstream is how many refreshes may run on one upstream at a time, over all proxies; default 1.
 	RefreshesPerUpstream int
 	// Now is the clock; default time.Now.
@@ -138,13 +141,13 @@ func (s *Store) inTx(ctx context.Context, what string, upstreams []string, fn fu
 	return s.inTxOf(ctx, what, pgx.TxOptions{}, upstreams, fn)
 }
 
-// observing begins a transaction whose end waits for no disk. A server that crashes forgets the last of them, whole, of half a second
-// or so; of what was seen that is no harm, and with a disk of 4 ms a sync one proxy would get no further than 250 statements a second.
-var observing = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL synchronous_commit = off"}
-
 // observe is inTx for what was seen, as opposed to what somebody decided or asked for.
 func (s *Store) observe(ctx context.Context, what string, upstreams []string, fn func(context.Context, pgx.Tx) error) error {
-	return s.inTxOf(ctx, what, observing, upstreams, fn)
+	var o pgx.TxOptions
+	if s.o.AsyncCommit {
+		o.BeginQuery = "BEGIN; SET LOCAL synchronous_commit = off"
+	}
+	return s.inTxOf(ctx, what, o, upstreams, fn)
 }
 
 func (s *Store) inTxOf(ctx context.Context, what string, o pgx.TxOptions, upstreams []string, fn func(context.Context, pgx.Tx) error) error {

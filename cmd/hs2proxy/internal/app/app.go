@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	a.explainer, a.facts = analyzer.Explainer, analyzer.Server
 	if cfg.Database.URL != "" {
 		if a.store, err = store.Open(ctx, cfg.Database.URL, store.Options{
-			KeepLiterals: cfg.Database.KeepLiterals, Redact: a.redact, RefreshesPerUpstream: cfg.Stats.Refresh.Concurrency, Logger: log,
+			KeepLiterals: cfg.Database.KeepLiterals, AsyncCommit: cfg.Database.AsyncCommit, Redact: a.redact, RefreshesPerUpstream: cfg.Stats.Refresh.Concurrency, Logger: log,
 		}); err != nil {
 			return nil, fmt.Errorf("database.url: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func BenchmarkSustainedStatements(b *testing.B) {
 	if err := storetest.Fill(b.Context(), dsn, size); err != nil {
 		b.Fatal(err)
 	}
-	s, err := store.Open(b.Context(), dsn, store.Options{})
+	s, err := store.Open(b.Context(), dsn, store.Options{AsyncCommit: os.Getenv("HS2PROXY_BENCH_ASYNC_COMMIT") == "1"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -73,6 +73,8 @@ type Database struct {
 	Migrate bool `koanf:"migrate"`
 	// KeepLiterals stores statements as sent; by default literals are replaced by ? and only the proxy's memory knows them.
 	KeepLiterals bool `koanf:"keep_literals"`
+	// AsyncCommit does not wait for Postgres' disk with what was seen.
+	AsyncCommit bool `koanf:"async_commit"`
 	// SpoolDir is where records wait on disk while Postgres is away, in up to SpoolLimit bytes. Empty: some thousand wait in
 	// memory. Each proxy needs a folder of its own.
 	SpoolDir   string `koanf:"spool_dir"`
