@@ -66,10 +66,12 @@ func (p *parser) item() Item {
 		it.Star = true
 	case isName(p.peek()) && p.ahead(1).op(".") && p.ahead(2).op("*"):
 		it.Star, it.Qualifier = true, p.name()
-		p.i += 2
-	case isName(p.peek()) && p.ahead(1).op(".") && p.ahead(3).op(".") && p.ahead(4).op("*"):
+		p.expect(".")
+		p.expect("*")
+	case isName(p.peek()) && p.ahead(1).op(".") && isName(p.ahead(2)) && p.ahead(3).op(".") && p.ahead(4).op("*"):
 		it.Star, it.Qualifier = true, p.tableName().String()
-		p.i += 2
+		p.expect(".")
+		p.expect("*")
 	default:
 		it.Expr = p.expr()
 		switch {
