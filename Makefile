@@ -24,8 +24,8 @@ test: ## every test that needs no HiveServer2 (Postgres comes by itself)
 	$(GO) vet ./...
 	$(GO) test ./...
 
-race: ## the same with the race detector, but for pure logic, which starts nothing (needs a C compiler)
-	HS2PROXY_SHARED= CGO_ENABLED=1 $(GO) test -race $$($(GO) list ./... | grep -vE '/advisor(/|$$)')
+race: ## the same with the race detector and fewer random inputs, but for pure logic, which starts nothing (needs a C compiler)
+	HS2PROXY_SHARED= CGO_ENABLED=1 $(GO) test -race -short $$($(GO) list ./... | grep -vE '/advisor(/|$$)')
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 	$< fmt --diff
