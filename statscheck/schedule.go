@@ -62,10 +62,8 @@ func (s Schedule) validate() []error {
 	if strings.TrimSpace(s.Name) == "" {
 		wrong("name", `%q is empty; give a name such as "nightly"`, s.Name)
 	}
-	if location, err := loadLocation(s.TimeZone); err != nil {
-		wrong("time_zone", `%q is no time zone (%w); give an IANA name such as "Europe/Berlin", or leave it out for UTC`, s.TimeZone, err)
-	} else if _, err := s.timing(location); err != nil {
-		wrong("cron", `%q: %w; give five fields such as "30 2 * * *", or "@daily" or "@every 1h"`, s.Cron, err)
+	if _, err := ParseCron(s.Cron, s.TimeZone); err != nil {
+		errs = append(errs, err)
 	}
 	for i, p := range s.Tables {
 		if err := validatePattern(p); err != nil {

@@ -69,10 +69,7 @@ func (s *Scheduler) Start() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	logger := cronLogger{s.log}
-	// Skip must be outermost: it gives its token back only when the job returns, and Recover makes sure that it does.
-	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(logger),
-		cron.WithChain(cron.SkipIfStillRunning(logger), cron.Recover(logger)))
+	c := NewCron(s.log)
 	for i, timing := range s.timings {
 		c.Schedule(timing, cron.FuncJob(func() { s.fired(ctx, s.schedules[i]) }))
 	}
@@ -146,15 +143,4 @@ func (s *Scheduler) Fire(ctx context.Context, sch Schedule) (created int, err er
 		}
 	}
 	return created, errors.Join(errs...)
-}
-
-// cronLogger is zerolog behind the library's interface.
-type cronLogger struct{ log zerolog.Logger }
-
-func (l cronLogger) Info(event string, fields ...any) {
-	l.log.Debug().Str("event", event).Fields(fields).Msg("schedules")
-}
-
-func (l cronLogger) Error(err error, event string, fields ...any) {
-	l.log.Error().Err(err).Str("event", event).Fields(fields).Msg("schedules")
 }

@@ -67,11 +67,7 @@ func (s *Store) QueriesToCount(ctx context.Context, upstream string, fingerprint
 		if err != nil {
 			return err
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (AffectedQuery, error) {
-			var q AffectedQuery
-			err := row.Scan(&q.Fingerprint, &q.Database, &q.SampleSQL, &q.Settings, &q.HiveVersion, &q.PlanID, &q.ExplainedAt, &q.Runs)
-			return q, err
-		})
+		out, err = pgx.CollectRows(rows, scanAffected)
 		return err
 	})
 	return out, err

@@ -217,17 +217,20 @@ func (s *Store) AffectedFingerprints(ctx context.Context, upstream, table string
 		if err != nil {
 			return err
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (AffectedQuery, error) {
-			var q AffectedQuery
-			err := row.Scan(&q.Fingerprint, &q.Database, &q.SampleSQL, &q.Settings, &q.HiveVersion, &q.PlanID, &q.ExplainedAt, &q.Runs)
-			return q, err
-		})
+		out, err = pgx.CollectRows(rows, scanAffected)
 		if err != nil || len(out) == 0 {
 			return err
 		}
 		return s.addJoins(ctx, out)
 	})
 	return out, err
+}
+
+// scanAffected reads a query with its last plan, but for the plan's joins.
+func scanAffected(row pgx.CollectableRow) (AffectedQuery, error) {
+	var q AffectedQuery
+	err := row.Scan(&q.Fingerprint, &q.Database, &q.SampleSQL, &q.Settings, &q.HiveVersion, &q.PlanID, &q.ExplainedAt, &q.Runs)
+	return q, err
 }
 
 func (s *Store) addJoins(ctx context.Context, queries []AffectedQuery) error {

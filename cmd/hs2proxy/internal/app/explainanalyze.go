@@ -42,9 +42,7 @@ func newRowCounter(cfg config.Config, analyzer *pipeline.Analyzer, samples *pipe
 
 // run fires until ctx ends; what runs then is canceled in Hive.
 func (r *rowCounter) run(ctx context.Context) {
-	logger := cron.PrintfLogger(cronErrors{r.log})
-	// Skip must be outermost, as in statscheck.Scheduler.
-	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(logger), cron.WithChain(cron.SkipIfStillRunning(logger), cron.Recover(logger)))
+	c := statscheck.NewCron(r.log.With().Str("schedule", "EXPLAIN ANALYZE").Logger())
 	var id cron.EntryID
 	id = c.Schedule(r.timing, cron.FuncJob(func() { r.fired(ctx, c.Entry(id).Prev) }))
 	c.Start()
@@ -85,11 +83,4 @@ func (r *rowCounter) fired(ctx context.Context, at time.Time) {
 	if err := r.store.FinishExplainAnalyze(finish, run, reason); err != nil && !errors.Is(err, store.ErrLeaseLost) {
 		r.log.Error().Err(err).Int64("run", run).Msg("the end of an EXPLAIN ANALYZE is not on record; its lease ends it")
 	}
-}
-
-// cronErrors takes what the library says of a panic.
-type cronErrors struct{ log zerolog.Logger }
-
-func (c cronErrors) Printf(format string, args ...any) {
-	c.log.Error().Str("event", fmt.Sprintf(format, args...)).Msg("schedule of EXPLAIN ANALYZE")
 }
