@@ -15,9 +15,14 @@ import (
 // session opens a session at an address; it is closed at the test's end.
 func session(t *testing.T, address string) *thriftclient.Session {
 	t.Helper()
+	return sessionWith(t, address, nil)
+}
+
+func sessionWith(t *testing.T, address string, configuration map[string]string) *thriftclient.Session {
+	t.Helper()
 	s, err := thriftclient.Open(t.Context(), thriftclient.Config{
 		Address: address, Auth: "NONE", User: "e2e", Password: "e2e", DialTimeout: time.Minute, CallTimeout: 5 * time.Minute,
-	}, nil)
+	}, configuration)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +101,13 @@ const patience = 5 * time.Minute
 // eventually polls until a condition holds.
 func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	within(t, patience, what, ok)
+}
+
+// within is eventually with another patience.
+func within(t *testing.T, limit time.Duration, what string, ok func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -104,7 +115,7 @@ func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s did not happen in %s", what, patience)
+			t.Fatalf("%s did not happen in %s", what, limit)
 		}
 	}
 }

@@ -72,8 +72,8 @@ func TestOperatorsRefresh(t *testing.T) {
 	}
 }
 
-// run runs statements in a session through the proxy.
-func (p *proxied) run(t *testing.T, statements ...string) {
+// open opens a session through the proxy, which the caller closes.
+func (p *proxied) open(t *testing.T) *thriftclient.Session {
 	t.Helper()
 	s, err := thriftclient.Open(t.Context(), thriftclient.Config{
 		Address: p.proxy.Addr().String(), Auth: "NONE", User: "e2e", Password: "e2e", DialTimeout: 10 * time.Second, CallTimeout: 2 * time.Minute,
@@ -81,6 +81,13 @@ func (p *proxied) run(t *testing.T, statements ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// run runs statements in a session through the proxy.
+func (p *proxied) run(t *testing.T, statements ...string) {
+	t.Helper()
+	s := p.open(t)
 	defer func() { _ = s.Close() }()
 	for _, sql := range statements {
 		if _, err := s.Query(t.Context(), sql); err != nil {
@@ -122,15 +129,5 @@ func (p *proxied) ended(t *testing.T, id int64) statscheck.Refresh {
 // until polls for at most two minutes.
 func (p *proxied) until(t *testing.T, ok func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for !ok(ctx) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("waited for two minutes")
-		}
-	}
+	within(t, 2*time.Minute, "what was waited for", ok)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -215,12 +214,5 @@ func runAll(t *testing.T, s *thriftclient.Session, statements ...string) {
 // sessionIn opens a session in a database.
 func sessionIn(t *testing.T, address, database string) *thriftclient.Session {
 	t.Helper()
-	s, err := thriftclient.Open(t.Context(), thriftclient.Config{
-		Address: address, Auth: "NONE", User: "e2e", Password: "e2e", DialTimeout: time.Minute, CallTimeout: 5 * time.Minute,
-	}, map[string]string{"use:database": database})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return sessionWith(t, address, map[string]string{"use:database": database})
 }

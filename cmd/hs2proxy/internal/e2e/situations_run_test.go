@@ -27,16 +27,6 @@ func TestStagedSituations(t *testing.T) {
 	}
 	p := situated(t)
 	all := situations(t)
-	open := func(t *testing.T) *thriftclient.Session {
-		t.Helper()
-		s, err := thriftclient.Open(t.Context(), thriftclient.Config{
-			Address: p.proxy.Addr().String(), Auth: "NONE", User: "e2e", Password: "e2e", DialTimeout: 10 * time.Second, CallTimeout: 2 * time.Minute,
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	// query returns when the last statement ended that is no query.
 	query := func(t *testing.T, s *thriftclient.Session, statements ...string) (changed time.Time) {
 		t.Helper()
@@ -57,7 +47,7 @@ func TestStagedSituations(t *testing.T) {
 	phase := func(what string) {
 		t.Logf("%s after %.0f s", what, time.Since(began).Seconds())
 	}
-	client := open(t)
+	client := p.open(t)
 	defer func() { _ = client.Close() }()
 	query(t, client, "CREATE DATABASE "+situationsDB, "USE "+situationsDB, "CREATE TABLE dim (id int)", "INSERT INTO dim SELECT id FROM ("+numbers(100)+") n")
 	changed := map[string]time.Time{}
@@ -72,7 +62,7 @@ func TestStagedSituations(t *testing.T) {
 	phase("set up")
 
 	for _, s := range all {
-		staging := open(t)
+		staging := p.open(t)
 		changed[situationsDB+"."+s.table] = query(t, staging, append([]string{"USE " + situationsDB}, s.stage...)...)
 		_ = staging.Close()
 		if s.behind != nil {
