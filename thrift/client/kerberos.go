@@ -122,6 +122,12 @@ func exchange[T any](ctx context.Context, k *kerberos, f func() (T, error)) (T, 
 	done := make(chan outcome, 1)
 	go func() {
 		value, err := f()
+		if err != nil && codeOf(err) == errorcode.KRB_AP_ERR_TKT_EXPIRED {
+			// The KDC was away when the ticket was to be renewed, and gokrb5 would go on trying to renew it.
+			if err = k.client.Login(); err == nil {
+				value, err = f()
+			}
+		}
 		k.turn <- struct{}{}
 		done <- outcome{value, err}
 	}()
