@@ -42,7 +42,7 @@ func run(t *rapid.T, apply string, j *Join, s *Settings) {
 			continue
 		}
 		for pos := range j.Inputs {
-			if rest, ok := strings.CutPrefix(statement, "ALTER TABLE `d`.`t"+strconv.Itoa(pos)+"` CLUSTERED BY (`k`) SORTED BY (`k`) INTO "); ok {
+			if rest, ok := strings.CutPrefix(statement, "ALTER TABLE `d`.`t"+strconv.Itoa(pos)+"_bucketed` CLUSTERED BY (`k`) SORTED BY (`k`) INTO "); ok {
 				n, err := strconv.Atoi(strings.TrimSuffix(rest, " BUCKETS"))
 				if err != nil {
 					t.Fatal(err)

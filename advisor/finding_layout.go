@@ -128,14 +128,20 @@ func (f *finder) budgetAdvice(size int64) string {
 
 // relaid is recluster with as many buckets as the join has already.
 func relaid(j *Join, pos int) string {
-	statement := recluster(j, pos, bucketEstimate(j))
-	if statement == "" {
+	statements := recluster(j, pos, bucketEstimate(j))
+	if statements == "" {
 		return ""
 	}
-	return statement + " -- then rewrite the data with INSERT OVERWRITE: the files are not moved by this"
+	return statements + " -- then read " + j.Inputs[pos].Tables[0] + bucketedSuffix + " in its place"
 }
 
-// recluster is the statement that lays the table of an input out by the join's keys; empty when a key is no column of one table.
+// bucketedSuffix is what the name of a table with another layout ends in.
+const bucketedSuffix = "_bucketed"
+
+// recluster are the statements that write the rows of an input's table into a new one that is laid out by the join's keys; empty when a key is
+// no column of one table. The table itself stays as it is: once it is declared bucketed, Hive 4.0.1 copies the files of an INSERT OVERWRITE
+// from the table itself as they lie (BucketingSortingReduceSinkOptimizer), partitions keep the layout they were made with, and a join that
+// trusts such buckets loses rows.
 func recluster(j *Join, pos int, buckets int64) string {
 	in := &j.Inputs[pos]
 	if len(in.Tables) != 1 || len(in.Keys) == 0 {
@@ -147,10 +153,12 @@ func recluster(j *Join, pos int, buckets int64) string {
 			return ""
 		}
 	}
-	name := quoteTable(in.Tables[0])
+	name, laid := quoteTable(in.Tables[0]), quoteTable(in.Tables[0]+bucketedSuffix)
 	if name == "" {
 		return ""
 	}
 	list := strings.Join(columns, ", ")
-	return "ALTER TABLE " + name + " CLUSTERED BY (" + list + ") SORTED BY (" + list + ") INTO " + strconv.FormatInt(buckets, 10) + " BUCKETS;"
+	return "CREATE TABLE " + laid + " LIKE " + name + ";\n" +
+		"ALTER TABLE " + laid + " CLUSTERED BY (" + list + ") SORTED BY (" + list + ") INTO " + strconv.FormatInt(buckets, 10) + " BUCKETS;\n" +
+		"INSERT INTO TABLE " + laid + " SELECT * FROM " + name + ";"
 }

@@ -90,7 +90,10 @@ func TestFindings(t *testing.T) {
 		{
 			"bucketed by another column", joinOf(Inner, bucketed(big, 64, "order_id"), small), MergeJoin, nil, BucketedButShuffled,
 			[]string{"order_id", "customer_id"},
-			[]string{"ALTER TABLE `d`.`orders` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 64 BUCKETS;"},
+			[]string{
+				"CREATE TABLE `d`.`orders_bucketed` LIKE `d`.`orders`;\nALTER TABLE `d`.`orders_bucketed` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 64 BUCKETS;\n" +
+					"INSERT INTO TABLE `d`.`orders_bucketed` SELECT * FROM `d`.`orders`;",
+			},
 		},
 		{
 			"too few buckets, and not as many on both sides", joinOf(Inner, bucketed(big, 2, "customer_id"), bucketed(small, 4, "customer_id")), MergeJoin, nil, BucketedButShuffled,
@@ -202,7 +205,7 @@ func TestAdviceChangesThePlan(t *testing.T) {
 	f := find(t, Findings([]JoinVerdict{judged(j, MergeJoin, s)}, s), MergeJoinLargeSmall)
 	for line := range strings.SplitSeq(f.Advice, "\n") {
 		statement, _, _ := strings.Cut(line, ";")
-		if strings.HasPrefix(statement, "ALTER TABLE ") {
+		if strings.Contains(statement, " TABLE ") {
 			continue // see TestLevers
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(statement, "SET "), "=")

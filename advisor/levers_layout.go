@@ -12,7 +12,7 @@ const (
 )
 
 // layout proposes buckets by the join's keys: on the streamed side alone for a bucket map join, on every side, sorted, for a
-// sort-merge-bucket join. The data has to be rewritten, so it is the last lever.
+// sort-merge-bucket join. The data has to be written anew, so it is the last lever.
 func (l *leverage) layout() {
 	small, large, hashed := l.hashed()
 	streamed := slices.Index(hashed, false)
@@ -46,7 +46,7 @@ func bucketsFor(bytes, limit int64) (int64, bool) {
 func (l *leverage) bucket(positions []int, buckets int64, effect string) {
 	laid := *l.join
 	laid.Inputs = slices.Clone(l.join.Inputs)
-	var statements []string
+	var statements, tables []string
 	for _, pos := range positions {
 		in := &laid.Inputs[pos]
 		if in.OverJoin || in.GroupBys > 0 || in.Layout.Shuffled {
@@ -60,7 +60,7 @@ func (l *leverage) bucket(positions []int, buckets int64, effect string) {
 		if statement == "" {
 			return
 		}
-		statements = append(statements, statement)
+		statements, tables = append(statements, statement), append(tables, in.Tables[0]+bucketedSuffix)
 		in.Layout.BucketColumns, in.Layout.SortColumns, in.Layout.Buckets = names, names, int(buckets)
 	}
 	got, _ := Choose(&laid, l.settings)
@@ -69,6 +69,6 @@ func (l *leverage) bucket(positions []int, buckets int64, effect string) {
 	}
 	l.add(Lever{
 		Kind: LeverLayout, Apply: strings.Join(statements, "\n"), Strategy: got,
-		Effect: effect + "; the files are not moved by this: rewrite the data with INSERT OVERWRITE",
+		Effect: effect + "; for a query that reads " + strings.Join(tables, " and ") + " in place of what it is made from",
 	})
 }

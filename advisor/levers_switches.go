@@ -50,6 +50,20 @@ var switchSets = []struct {
 	{toggles: []toggle{toggleDPHJ, toggleFullOuter, toggleOptimized, toggleGrace}},
 }
 
+// LeverSettings lists the names of the settings that levers may set, sorted.
+func LeverSettings() []string {
+	list := []string{budgetSetting, entriesSetting}
+	for _, set := range switchSets {
+		for _, t := range set.toggles {
+			list = append(list, t.name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+const entriesSetting = "hive.auto.convert.join.hashtable.max.entries"
+
 // switches tries each switch of the session that is off, then those that need each other.
 func (l *leverage) switches() {
 	var working [][]string
@@ -128,7 +142,7 @@ func (l *leverage) entries() {
 	}
 	small, _, _ := l.hashed()
 	l.add(Lever{
-		Kind: LeverSwitch, Strategy: got, Apply: setNumber("hive.auto.convert.join.hashtable.max.entries", limit),
+		Kind: LeverSwitch, Strategy: got, Apply: setNumber(entriesSetting, limit),
 		Effect: "the limit of " + grouped(l.settings.MaxEntries) + " keys is in the way of " + human(small) + ", not the budget of " + human(l.verdict.Decision.Budget),
 	})
 }

@@ -20,7 +20,7 @@ func pull(t *testing.T, l Lever, j Join, pairs []string) (Join, Settings) {
 			pairs = append(slices.Clone(pairs), name, value)
 		case strings.HasPrefix(statement, "ALTER TABLE "):
 			for pos := range j.Inputs {
-				if strings.Contains(statement, quoteTable(j.Inputs[pos].Tables[0])) {
+				if strings.Contains(statement, quoteTable(j.Inputs[pos].Tables[0]+bucketedSuffix)) {
 					_, rest, _ := strings.Cut(statement, "INTO ")
 					n := 0
 					for _, r := range strings.TrimSuffix(rest, " BUCKETS") {
@@ -29,6 +29,7 @@ func pull(t *testing.T, l Lever, j Join, pairs []string) (Join, Settings) {
 					j.Inputs[pos] = sorted(j.Inputs[pos], n, keyNames(&j.Inputs[pos])...)
 				}
 			}
+		case l.Kind == LeverLayout && (strings.HasPrefix(statement, "CREATE TABLE ") || strings.HasPrefix(statement, "INSERT INTO TABLE ")):
 		default:
 			t.Fatalf("%s: %q is no statement of a switch or a layout", l.Kind, line)
 		}
@@ -64,7 +65,7 @@ func TestLevers(t *testing.T) {
 			[]string{
 				"BUDGET MAP_JOIN 2.7 GB of hash table in a container of 1024 MB (Hive's default, since hive.tez.container.size is not set)",
 				"SWITCH DPHJ SET hive.optimize.dynamic.partition.hashjoin=true;",
-				"LAYOUT BUCKET_MAP_JOIN ALTER TABLE `d`.`orders` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 4 BUCKETS;",
+				"LAYOUT BUCKET_MAP_JOIN CREATE TABLE `d`.`orders_bucketed` LIKE `d`.`orders`;\nALTER TABLE `d`.`orders_bucketed` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 4 BUCKETS;",
 			},
 		},
 		{
@@ -103,7 +104,8 @@ func TestLevers(t *testing.T) {
 			[]string{"hive.auto.convert.join", "false"},
 			[]string{
 				"SWITCH DPHJ SET hive.auto.convert.join=true;\nSET hive.optimize.dynamic.partition.hashjoin=true;",
-				"LAYOUT SMB ALTER TABLE `d`.`big` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 256 BUCKETS;\nALTER TABLE `d`.`small` ",
+				"LAYOUT SMB CREATE TABLE `d`.`big_bucketed` LIKE `d`.`big`;\nALTER TABLE `d`.`big_bucketed` CLUSTERED BY (`customer_id`) SORTED BY (`customer_id`) INTO 256 BUCKETS;\n" +
+					"INSERT INTO TABLE `d`.`big_bucketed` SELECT * FROM `d`.`big`;\nCREATE TABLE `d`.`small_bucketed` LIKE `d`.`small`;\n",
 			},
 		},
 		{
