@@ -29,3 +29,9 @@ func ValueSize(hiveType string, avgLen float64) (bytes int64, known bool) {
 	}
 	return valueSize(&columnStat{typ: hiveType, length: avgLen})
 }
+
+// Quoted puts a name in backticks; empty for a name that Hive could not have.
+func Quoted(name string) string { return quote(name) }
+
+// QuotedTable puts "database.table" in backticks, part by part; empty when it cannot be quoted.
+func QuotedTable(table string) string { return quoteTable(table) }

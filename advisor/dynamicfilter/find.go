@@ -63,10 +63,11 @@ func (f *Filter) finding(q *advisor.Query) (advisor.Finding, bool) {
 		kind, what = PruningMissing, "partition pruning"
 	}
 	maxCompute := f.maxCompute(q)
-	if advice != "" {
-		advice += "\n"
+	if also := commented("on MaxCompute:", maxCompute); advice == "" {
+		advice = also
+	} else if also != "" {
+		advice += "\n" + also
 	}
-	advice += commented("on MaxCompute:", maxCompute)
 	reasons := make([]string, len(f.Reasons))
 	causes := make([]string, len(f.Reasons))
 	for i, r := range f.Reasons {

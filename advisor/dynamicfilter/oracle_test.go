@@ -44,13 +44,14 @@ func queryOf(t *testing.T, c *oracle.Case, text string) (advisor.Query, bool) {
 func TestNothingContradictsThePlan(t *testing.T) {
 	states := map[State]int{}
 	causes := map[Cause]int{}
-	unexplained := 0
+	unexplained, plans := 0, 0
 	eachCase(t, func(c *oracle.Case) {
 		for form, text := range map[string]string{"extended": c.Extended, "plain": c.Plain, "user": c.User} {
 			q, ok := queryOf(t, c, text)
 			if !ok || q.Plan.Engine != explain.EngineTez {
 				continue
 			}
+			plans++
 			list := Of(q)
 			noValueIsCalledAbsent(t, c.ID+" "+form, &q, list)
 			for i := range list {
@@ -81,7 +82,10 @@ func TestNothingContradictsThePlan(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%v, first causes %v, %d unexplained", states, causes, unexplained)
+	t.Logf("%d plans: %v, first causes %v, %d unexplained", plans, states, causes, unexplained)
+	if plans < 1500 { // each case in three forms
+		t.Errorf("only %d plans", plans)
+	}
 	if states[Present] < 20 || unexplained*100 > states[Absent] {
 		t.Errorf("%d present; of %d absent %d unexplained", states[Present], states[Absent], unexplained)
 	}

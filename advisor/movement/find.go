@@ -1,6 +1,10 @@
 package movement
 
-import "github.com/hs2proxy/hs2proxy/advisor"
+import (
+	"slices"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+)
 
 // Rules about moving the rows of a join.
 const (
@@ -54,6 +58,11 @@ func FindMeasured(q advisor.Query, m Measured) []advisor.Finding {
 		f.skew(v, &cost)
 	}
 	return f.list
+}
+
+// FindSkew lists the shuffles of which one node gets far more than its share, alone.
+func FindSkew(q advisor.Query, m Measured) []advisor.Finding {
+	return slices.DeleteFunc(FindMeasured(q, m), func(f advisor.Finding) bool { return f.Kind != SkewRisk })
 }
 
 type finder struct {

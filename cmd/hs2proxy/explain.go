@@ -26,6 +26,7 @@ type explainCmd struct {
 	Database string            `short:"d" default:"default" help:"Current database of the query."`
 	Set      map[string]string `short:"s" help:"A setting of the session; repeat for more." placeholder:"KEY=VALUE"`
 	Text     bool              `help:"Print the plan text too."`
+	TopKeys  bool              `help:"Count the most frequent key of each side that a join shuffles: a query over each of their tables."`
 }
 
 // Run explains one query.
@@ -53,9 +54,17 @@ func (c explainCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	printQuery(os.Stdout, advisor.Query{
-		SQL: text, Plan: plan, Verdicts: analysis.Joins, Settings: analysis.JoinSettings(), Version: analysis.HiveVersion,
-	}, analysis.Findings)
+	q := advisor.Query{SQL: text, Plan: plan, Verdicts: analysis.Joins, Settings: analysis.JoinSettings(), Version: analysis.HiveVersion}
+	findings := analysis.Findings
+	var measured movement.Measured
+	if c.TopKeys {
+		if measured, err = server.topKeys(ctx, q.Verdicts); err != nil {
+			return err
+		}
+		findings = withSkew(findings, q, measured)
+	}
+	printQuery(os.Stdout, q, findings)
+	printTopKeys(os.Stdout, q.Verdicts, measured)
 	return nil
 }
 
@@ -101,15 +110,18 @@ func (c explainCmd) judge(text string) error {
 
 // printQuery prints the joins and findings of a query, then what is known of its predicates and of the keys that could filter.
 func printQuery(w io.Writer, q advisor.Query, findings []advisor.Finding) {
-	printJoins(w, q.Verdicts, verbatim(findings, q), q.Settings)
+	filters := dynamicfilter.Of(q)
+	printJoins(w, q, verbatim(findings, q), dynamicfilter.Drops(filters))
 	printPredicates(w, q)
-	for _, f := range dynamicfilter.Of(q) {
+	for _, f := range filters {
 		fmt.Fprintf(w, "filter: %s\n", dynamicfilter.Describe(q, f))
 	}
 }
 
-// printJoins prints each join with its verdict, the path to it, what it moves and what would change it, then the findings.
-func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.Finding, s advisor.Settings) {
+// printJoins prints each join with its verdict, the path to it, what it moves and what would change it, then the findings. drops are the
+// shares of inputs that filters drop before they move, by join and input.
+func printJoins(w io.Writer, q advisor.Query, findings []advisor.Finding, drops map[int]map[int]float64) {
+	verdicts, s := q.Verdicts, q.Settings
 	if len(verdicts) == 0 {
 		fmt.Fprintln(w, "no join in this plan")
 	}
@@ -139,7 +151,7 @@ func printJoins(w io.Writer, verdicts []advisor.JoinVerdict, findings []advisor.
 		for _, u := range v.Decision.Uncertain {
 			fmt.Fprintf(w, "  assumed: %s\n", u)
 		}
-		if moves := movement.Describe(movement.Of(v, s.Nodes, v.Decision.Budget)); moves != "" {
+		if moves := movement.DescribeFiltered(v, s.Nodes, v.Decision.Budget, drops[v.Join.Ordinal]); moves != "" {
 			fmt.Fprintf(w, "  moves: %s\n", moves)
 		}
 		levers := advisor.Levers(v, s)

@@ -18,6 +18,7 @@ import (
 // live is the configured HiveServer2, for a command that explains on it.
 type live struct {
 	cfg      config.Config
+	login    pipeline.Login
 	analyzer *pipeline.Analyzer
 	close    func()
 }
@@ -41,7 +42,7 @@ func (f configFlags) connect(ctx context.Context, upstream string, release relea
 		return live{}, err
 	}
 	a, closeAll := app.NewAnalyzer(cfg, app.ExplainConfig(cfg, way.Login), zerolog.Nop())
-	return live{cfg, a, func() { closeAll(); way.Close() }}, nil
+	return live{cfg, way.Login, a, func() { closeAll(); way.Close() }}, nil
 }
 
 // explainable reads a query that can be explained.
