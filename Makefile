@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test race lint e2e e2e-full fuzz bench golden plans fidelity vuln clean
+.PHONY: help build demo test pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full fuzz bench golden plans fidelity vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -24,8 +24,13 @@ test: ## every test that needs no HiveServer2 (Postgres comes by itself)
 	$(GO) vet ./...
 	$(GO) test ./...
 
-race: ## the same with the race detector and fewer random inputs, but for pure logic, which starts nothing (needs a C compiler)
-	HS2PROXY_SHARED= CGO_ENABLED=1 $(GO) test -race -short $$($(GO) list ./... | grep -vE '/advisor(/|$$)')
+# What starts nothing, and so has nothing for the race detector to find.
+PURE := /advisor(/|$$)|/intercept/hiveql$$|/cmd/hs2proxy/internal/plans(/|$$)
+pure: ## the tests of pure logic alone, over every recorded plan
+	$(GO) test $$($(GO) list ./... | grep -E '$(PURE)')
+
+race: ## the other tests, with the race detector and fewer random inputs (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$($(GO) list ./... | grep -vE '$(PURE)')
 
 lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 	$< fmt --diff
@@ -33,10 +38,21 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 
 WITHHIVE := $(GO) run ./cmd/hs2proxy/internal/localhive/withhive
 E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/localzk/... ./cmd/hs2proxy/internal/localkdc/...
+# Three parts side by side, each with HiveServer2s of its own, which wait for almost half of their time.
 e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
-	HS2PROXY_E2E=1 $(GO) test -count=1 -p 1 -timeout 40m $(E2E)
-	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 10m \
+	$(MAKE) --no-print-directory -j 3 -O e2e-clients e2e-statistics e2e-sample
+
+CLIENTS := ^Test(RealClients|Kerberos|OwnConnections|OperatorsRefresh|RowsOf)
+e2e-clients:
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -run '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
+
+e2e-statistics:
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -skip '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
+
+e2e-sample:
+	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 20m \
 	  -run 'Hive(Types|Refusals|ForeignSession)|(Sample|Check)OnHive' ./thrift/client ./cmd/hs2proxy/internal/sample
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 10m -run HiveServer2 ./cmd/hs2proxy/internal/localzk
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
 e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive
@@ -44,16 +60,25 @@ e2e-full: ## the same in every combination of client, transport, login and TLS (
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 40m \
 	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
-fuzz: ## every fuzz target for FUZZTIME each
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
+# Where inputs that reached something new are kept; a new folder begins with the seeds alone.
+FUZZCACHE = $(shell $(GO) env GOCACHE)/fuzz
+fuzz: ## every fuzz target for FUZZTIME each; the targets of a package share one program
+	@set -euo pipefail; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg folder; do \
+	  grep -qs '^func Fuzz' "$$folder"/*_test.go || continue; \
+	  $(GO) test -c -fuzz=. -o "$$dir/fuzz" "$$pkg"; cd "$$folder"; \
+	  targets=$$("$$dir/fuzz" -test.list '^Fuzz' | grep '^Fuzz'); \
+	  for f in $$targets; do \
+	    echo "fuzz $$pkg $$f"; \
+	    "$$dir/fuzz" -test.run '^$$' -test.fuzz "^$$f$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x \
+	      -test.fuzzcachedir "$(FUZZCACHE)/$$pkg" </dev/null; \
 	  done; \
 	done
 
 BENCHFLAGS ?= $(if $(filter %x,$(BENCHTIME)),-once,-duration 500ms)
+BENCHSHORT := $(if $(filter 1x,$(BENCHTIME)),-short)
 bench: build ## every benchmark once over, then proxies side by side (docs/benchmarks.md); carries numbers, asserts none
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(BENCHSHORT) ./...
 	$(GO) run ./cmd/hs2proxy/internal/wirebench -hs2proxy bin/hs2proxy $(BENCHFLAGS)
 
 GOLDEN := advisor/explain/testdata/golden-hive

@@ -210,9 +210,6 @@ func TestWriterIsEnoughForTheProxy(t *testing.T) {
 // Where the migrating role may not create roles, the schema comes without them. Roles belong to the whole server, so this
 // takes one on which nobody has migrated yet.
 func TestMigrateWithoutTheRightToCreateRoles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
 	storetest.EmptyDSN(t) // skips where no server can be had
 	server, err := localpg.Start(t.Context(), localpg.Options{})
 	if err != nil {

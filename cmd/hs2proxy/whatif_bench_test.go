@@ -17,10 +17,11 @@ import (
 	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
 
-// BenchmarkWhatIf is the command over 100,000 joins on record: read from Postgres, replayed, reported; ns/op is for all of them.
+// BenchmarkWhatIf is the command over 100,000 joins on record, 5,000 with -short: read from Postgres, replayed, reported; ns/op is for
+// all of them.
 func BenchmarkWhatIf(b *testing.B) {
 	dsn := storetest.DSN(b)
-	joins := recordMany(b, dsn, 100_000)
+	joins := recordMany(b, dsn, storetest.BenchJoins())
 	b.Setenv("HS2PROXY_DATABASE__URL", dsn)
 	for _, c := range []struct {
 		name string

@@ -42,6 +42,14 @@ func BenchSize(b *testing.B) Size {
 	return Size{Tables: number("HS2PROXY_BENCH_TABLES", 200), Statements: number("HS2PROXY_BENCH_STATEMENTS", 2000), Days: 7}
 }
 
+// BenchJoins are the joins on record that benchmarks read: 100,000, or few with -short, which shows that they work.
+func BenchJoins() int {
+	if testing.Short() {
+		return 5_000
+	}
+	return 100_000
+}
+
 // fillTimeout bounds Fill: a full size takes some minutes on a machine of two cores.
 const fillTimeout = time.Hour
 
