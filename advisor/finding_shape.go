@@ -1,5 +1,7 @@
 package advisor
 
+import "strings"
+
 // crossProduct tells of joins without keys.
 func (f *finder) crossProduct(v *JoinVerdict) {
 	j := &v.Join
@@ -49,7 +51,7 @@ func (f *finder) fullOuter(v *JoinVerdict) {
 		advice = set("hive.optimize.dynamic.partition.hashjoin", "true")
 		summary += "; a dynamically partitioned hash join would take it"
 	case f.replay(j, unblockFullOuter) == DPHJ && !j.NullSafe && !j.Residual && !j.Filters:
-		advice = set("hive.optimize.dynamic.partition.hashjoin", "true") + "\n" + set("hive.mapjoin.full.outer", "true") + "\n" + set("hive.mapjoin.hybridgrace.hashtable", "false")
+		advice = f.setAll(toggleDPHJ, toggleFullOuter, toggleOptimized, toggleGrace)
 		summary += "; a dynamically partitioned hash join would take it, but " + blocked
 	case blocked != "":
 		summary += "; a dynamically partitioned hash join is out too: " + blocked
@@ -57,12 +59,23 @@ func (f *finder) fullOuter(v *JoinVerdict) {
 		summary += "; its partitions do not fit the budget either"
 	}
 	if advice == "" {
-		advice = "-- write the query as a LEFT JOIN and a UNION ALL of the unmatched right rows (NOT EXISTS) to have both parts hashed"
+		advice = "-- write the query as a LEFT JOIN, which may hash the right side, and a UNION ALL of the right rows without a match (NOT EXISTS), which hashes the left side if that fits"
 	}
 	f.add(Finding{
 		Kind: FullOuterNoBroadcast, Severity: Low, Subject: subject(j), Summary: summary, Advice: advice,
 		Evidence: map[string]any{"budget": v.Decision.Budget, "online_data_sizes": v.Decision.OnlineDataSizes},
 	})
+}
+
+// setAll writes the switches that are not set as they should be, a statement a line.
+func (f *finder) setAll(list ...toggle) string {
+	var lines []string
+	for _, t := range list {
+		if t.off(&f.settings) {
+			lines = append(lines, setLine(t))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func unblockFullOuter(s *Settings) {

@@ -120,10 +120,12 @@ func TestAdviceOnHive(t *testing.T) {
 	t.Cleanup(func() { run(t, admin, Teardown(db)...) })
 	run(t, admin, append(Teardown(db), "CREATE DATABASE "+quote(db), use(db), "SET hive.stats.autogather=false")...)
 	tables := map[string]advisor.TableStats{}
+	// One statement fills all tables, then Hive is told of them.
+	insert, telling := "FROM ("+generate("i", 2000)+") n", []string{}
 	create := func(name, columns, layout, values string, written int, rows int64, ndvs map[string]int64, more ...string) {
-		run(t, admin, "CREATE TABLE "+name+" ("+columns+") "+layout+" STORED AS ORC", "INSERT INTO "+name+" "+generate(values, written))
-		run(t, admin, pretend(name, rows, ndvs)...)
-		run(t, admin, more...)
+		run(t, admin, "CREATE TABLE "+name+" ("+columns+") "+layout+" STORED AS ORC")
+		insert += fmt.Sprintf(" INSERT INTO TABLE %s SELECT %s WHERE i < %d", name, values, written)
+		telling = append(append(telling, pretend(name, rows, ndvs)...), more...)
 		tables[db+"."+name] = told(db+"."+name, "MANAGED_TABLE", rows, ndvs)
 	}
 	long := func(table string, rows int64) string {
@@ -141,6 +143,7 @@ func TestAdviceOnHive(t *testing.T) {
 	create("placed", "k BIGINT, v BIGINT", "CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS", "i * 7 % 500, i", 2000, factRows, map[string]int64{"k": 1_000_000, "v": 1_000_000})
 	create("placed_dim", "k BIGINT, name STRING", "CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS", "i, concat('n', i)", 100, 100, map[string]int64{"k": 100},
 		strings.Replace(long("placed_dim", 100), "'1000'", "'3'", 1))
+	run(t, admin, append([]string{insert}, telling...)...)
 	for table, length := range map[string]float64{"dim": 3, "big": longName, "placed_dim": 3} {
 		s := tables[db+"."+table]
 		s.Columns["name"] = advisor.ColumnStats{NDV: s.Rows, Nulls: number(0), AvgLen: &length}
@@ -153,11 +156,11 @@ func TestAdviceOnHive(t *testing.T) {
 		tables[db+"."+table] = s
 	}
 	for name, c := range adviceCases() {
-		t.Run(name, func(t *testing.T) { c.follow(t, db, tables) })
+		t.Run(name, func(t *testing.T) { c.follow(t, anew(t, admin, db), tables) })
 	}
 	t.Run("rows without a key meet in one reducer", func(t *testing.T) {
-		session := open(t)
-		run(t, session, use(db), "CREATE TABLE spread (v BIGINT, gone BIGINT, name STRING) STORED AS ORC", "SET "+budgetSetting+"=1", "SET mapreduce.job.reduces=4",
+		session := anew(t, admin, db)
+		run(t, session, "CREATE TABLE spread (v BIGINT, gone BIGINT, name STRING) STORED AS ORC", "SET "+budgetSetting+"=1", "SET mapreduce.job.reduces=4",
 			"INSERT INTO spread SELECT f.v, f.gone, d.name FROM log f LEFT JOIN dim d ON f.gone = d.k")
 		files := answers(t, session, "SELECT count(DISTINCT INPUT__FILE__NAME), count(DISTINCT IF(gone IS NULL, INPUT__FILE__NAME, NULL)) FROM spread")
 		if !slices.Equal(files, []string{"4|1|"}) {
@@ -179,15 +182,13 @@ func (c *adviceCase) judge(t *testing.T, session *client.Session, sql string, se
 	return text, advise.Findings(q)
 }
 
-func (c *adviceCase) follow(t *testing.T, db string, tables map[string]advisor.TableStats) {
+func (c *adviceCase) follow(t *testing.T, session *client.Session, tables map[string]advisor.TableStats) {
 	t.Helper()
-	session := open(t)
 	settings := maps.Clone(c.settings)
 	settings["hive.tez.dynamic.semijoin.reduction"] = "false"
 	if settings[reducers] == "" {
 		settings[reducers] = "1"
 	}
-	run(t, session, use(db))
 	give(t, session, settings)
 	text, list := c.judge(t, session, c.sql, settings, tables)
 	at := slices.IndexFunc(list, func(f advisor.Finding) bool { return f.Kind == c.kind })

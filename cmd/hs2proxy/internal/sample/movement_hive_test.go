@@ -42,14 +42,13 @@ func TestMovementOnHive(t *testing.T) {
 	t.Cleanup(func() { run(t, admin, Teardown(db)...) })
 	run(t, admin, append(Teardown(db), "CREATE DATABASE "+quote(db), use(db))...)
 	run(t, admin, gather...)
-	run(
-		t, admin,
-		"CREATE TABLE facts (k BIGINT, v INT) STORED AS ORC", "INSERT INTO facts "+generate("i % 500, i", 2000),
-		"CREATE TABLE dim (k BIGINT, name STRING) STORED AS ORC", "INSERT INTO dim "+generate("i, concat('n', i)", 300),
-		"CREATE TABLE placed (k BIGINT, v INT) CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS STORED AS ORC", "INSERT INTO placed "+generate("i % 500, i", 2000),
-		"CREATE TABLE placed_dim (k BIGINT, name STRING) CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS STORED AS ORC",
-		"INSERT INTO placed_dim "+generate("i, concat('n', i)", 300),
-	)
+	const placed = "CLUSTERED BY (k) SORTED BY (k) INTO 2 BUCKETS"
+	run(t, admin, "CREATE TABLE facts (k BIGINT, v INT) STORED AS ORC", "CREATE TABLE dim (k BIGINT, name STRING) STORED AS ORC",
+		"CREATE TABLE placed (k BIGINT, v INT) "+placed+" STORED AS ORC", "CREATE TABLE placed_dim (k BIGINT, name STRING) "+placed+" STORED AS ORC",
+		"CREATE TABLE stale (k BIGINT, name STRING) STORED AS ORC",
+		"FROM ("+generate("i", 2000)+") n INSERT INTO TABLE facts SELECT i % 500, i INSERT INTO TABLE dim SELECT i, concat('n', i) WHERE i < 300"+
+			" INSERT INTO TABLE placed SELECT i % 500, i INSERT INTO TABLE placed_dim SELECT i, concat('n', i) WHERE i < 300"+
+			" INSERT INTO TABLE stale SELECT i, concat('n', i) WHERE i < 400")
 	const budget, conversion = "hive.auto.convert.join.noconditionaltask.size", "hive.auto.convert.join"
 	for name, test := range map[string]struct {
 		settings map[string]string
@@ -78,8 +77,8 @@ func TestMovementOnHive(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			session := open(t)
-			run(t, session, use(db), "SET hive.tez.dynamic.semijoin.reduction=false")
+			session := anew(t, admin, db)
+			run(t, session, "SET hive.tez.dynamic.semijoin.reduction=false")
 			give(t, session, test.settings)
 			text := planOf(t, session, "EXTENDED", test.sql)
 			q := queryOf(t, text, test.settings, nil)
@@ -111,8 +110,7 @@ func TestMovementOnHive(t *testing.T) {
 
 	// A broadcast whose real rows are many times the estimate, as EXPLAIN ANALYZE counts them.
 	t.Run("actual rows", func(t *testing.T) {
-		session := open(t)
-		run(t, session, use(db), "CREATE TABLE stale (k BIGINT, name STRING) STORED AS ORC", "INSERT INTO stale "+generate("i, concat('n', i)", 400))
+		session := anew(t, admin, db)
 		run(t, session, "ALTER TABLE stale UPDATE STATISTICS SET ('numRows'='8','rawDataSize'='800')")
 		settings := map[string]string{budget: "10000000", "hive.tez.dynamic.semijoin.reduction": "false", "hive.explain.user": "false"}
 		give(t, session, settings)
