@@ -61,6 +61,7 @@ type step struct {
 	numbers     bool // left and right are compared
 	pos         int16
 	divisor     int64
+	byReducers  bool // the divisor is a number of reducers
 	left, right int64
 	why         obstacle
 }
@@ -132,15 +133,12 @@ func (c *choosing) run() choice {
 		}
 		return c.merge()
 	}
-	buckets := int64(1)
-	if s.BucketMapJoin {
-		buckets = bucketEstimate(j)
-	}
+	buckets, byReducers := firstDivisor(j, s)
 	first, label := c.convert(conversion{divisor: buckets, budget: c.budget, thresholds: true}), MapJoin
 	if buckets > 1 {
 		label = BucketMapJoin
 	}
-	c.noteOutcome(label, first, buckets)
+	c.noteOutcome(label, first, buckets, byReducers)
 	if first.big < 0 {
 		if big, ok := c.trySortMerge(); ok {
 			return choice{strategy: SMB, big: big}
@@ -153,7 +151,7 @@ func (c *choosing) run() choice {
 			return got
 		}
 		second = c.convert(conversion{divisor: 1, budget: c.budget, thresholds: true})
-		c.noteOutcome(MapJoin, second, 1)
+		c.noteOutcome(MapJoin, second, 1, false)
 	}
 	if second.big < 0 {
 		return c.reduceSide()
@@ -165,19 +163,19 @@ func (c *choosing) run() choice {
 	return choice{strategy: MapJoin, big: second.big}
 }
 
-func (c *choosing) noteOutcome(s Strategy, o outcome, divisor int64) {
+func (c *choosing) noteOutcome(s Strategy, o outcome, divisor int64, byReducers bool) {
 	if o.big < 0 {
-		o.failed.divisor = divisor
+		o.failed.divisor, o.failed.byReducers = divisor, byReducers
 		c.note(s, false, o.failed)
 		return
 	}
-	c.note(s, true, step{check: checkFits, divisor: divisor, left: o.total / divisor, right: c.budget, numbers: true, pos: int16(o.big)}) //nolint:gosec // a position
+	c.note(s, true, step{check: checkFits, divisor: divisor, byReducers: byReducers, left: o.total / divisor, right: c.budget, numbers: true, pos: int16(o.big)}) //nolint:gosec // a position
 }
 
 // bucketed decides after a first attempt that passed with a bucket divisor.
 func (c *choosing) bucketed(first outcome) (choice, bool) {
 	s := c.settings
-	if !s.LLAP || !s.DPHJ || s.Release == Hive2 {
+	if !s.LLAP || !s.DPHJ || !s.comparesNetwork() {
 		return c.tryBucketMapJoin(first.big)
 	}
 	if !registryAnswers(s) {
@@ -226,7 +224,7 @@ func (c *choosing) tryDPHJ() (choice, bool) {
 			return choice{}, false
 		}
 	}
-	c.noteOutcome(DPHJ, o, divisor)
+	c.noteOutcome(DPHJ, o, divisor, true)
 	return choice{strategy: DPHJ, big: o.big}, o.big >= 0
 }
 

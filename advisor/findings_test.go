@@ -212,7 +212,7 @@ func TestAdviceChangesThePlan(t *testing.T) {
 		if !ok {
 			t.Fatalf("no SET statement: %q", line)
 		}
-		if d := Select(j, settings(name, value)); d.Strategy == MergeJoin {
+		if d := Explain(j, settings(name, value)); d.Strategy == MergeJoin {
 			t.Errorf("%s leaves a merge join", statement)
 		}
 	}

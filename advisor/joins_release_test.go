@@ -50,7 +50,7 @@ func TestHive3Plans(t *testing.T) {
 				}
 			}
 			advisor.Enrich(joins, hive3Tables())
-			d := advisor.Select(joins[0], advisor.SettingsFor(advisor.Hive3, settings))
+			d := advisor.Explain(joins[0], advisor.SettingsFor(advisor.Hive3, settings))
 			if d.Strategy != j.Strategy || d.BigTable >= 0 && j.BigTable >= 0 && d.BigTable != j.BigTable {
 				t.Errorf("planned %s streaming %d, simulated %s streaming %d: %s", j.Strategy, j.BigTable, d.Strategy, d.BigTable, d.Reason)
 			}

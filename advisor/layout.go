@@ -10,14 +10,28 @@ func (k *Key) names(column string) bool {
 	return k.Expr == column
 }
 
-// bucketEstimate is the divisor of the first attempt: the largest bucket count of any input, 1 without buckets
-// (ConvertJoinMapJoin.estimateNumBuckets over the operators' traits).
-func bucketEstimate(j *Join) int64 {
-	buckets := 1
+// bucketEstimate is the largest bucket count of any input, 1 without buckets (ConvertJoinMapJoin.estimateNumBuckets over the operators' traits).
+func bucketEstimate(j *Join) int64 { return max(knownBuckets(j), 1) }
+
+// knownBuckets is the largest bucket count of any input, 0 where no input tells one.
+func knownBuckets(j *Join) int64 {
+	buckets := 0
 	for i := range j.Inputs {
 		buckets = max(buckets, j.Inputs[i].Layout.Buckets)
 	}
 	return int64(buckets)
+}
+
+// firstDivisor divides the hashed bytes of the first attempt, and tells whether reducers stand in for buckets: before Hive 4, the planner
+// takes those of the join's shuffles where no input has a bucket count (ConvertJoinMapJoin.estimateNumBuckets).
+func firstDivisor(j *Join, s *Settings) (divisor int64, byReducers bool) {
+	if !s.BucketMapJoin {
+		return 1, false
+	}
+	if buckets := knownBuckets(j); buckets > 0 || s.Release == Hive4 {
+		return max(buckets, 1), false
+	}
+	return reducersFor(j, s), true
 }
 
 // obstacle is what keeps a layout from a strategy. It costs nothing until somebody reads its text.
@@ -41,6 +55,7 @@ const (
 	groupsTwice
 	unevenShuffles
 	notSorted
+	bucketVersions
 	fullOuterBlocked
 )
 
@@ -71,6 +86,8 @@ func (w obstacle) text(j *Join, s *Settings) string {
 		return "only one of the inputs is shuffled below"
 	case notSorted:
 		return inputName(j, w.pos) + " is not bucketed and sorted by exactly the join keys"
+	case bucketVersions:
+		return inputName(j, w.pos) + " has buckets of another bucketing_version"
 	case fullOuterBlocked:
 		return fullOuterHash(j, s)
 	default:
@@ -88,12 +105,37 @@ func bucketLayout(j *Join, big int, s *Settings) obstacle {
 	if len(in.Layout.BucketColumns) == 0 {
 		return obstacle{kind: notBucketed, pos: big}
 	}
-	for _, column := range in.Layout.BucketColumns {
-		if !hasKey(in.Keys, column) {
-			return obstacle{kind: otherBuckets, pos: big}
-		}
+	if !bucketsFit(in, s) {
+		return obstacle{kind: otherBuckets, pos: big}
 	}
 	return externalInput(j, s)
+}
+
+// bucketsFit compares the bucket columns of the streamed side with its keys (OpTraitsRulesProcFactory.ReduceSinkRule). Hive 4 wants each
+// among the keys. Hive 3 forgets to ask whether a column is a key: those that the input carries up to the join will do. Hive 2 wants all
+// keys in the order of the buckets.
+func bucketsFit(in *Input, s *Settings) bool {
+	switch s.Release {
+	case Hive3:
+		return true // columns of a layout are those that were carried
+	case Hive2:
+		if len(in.Layout.BucketColumns) != len(in.Keys) {
+			return false
+		}
+		for i, column := range in.Layout.BucketColumns {
+			if !in.Keys[i].names(column) {
+				return false
+			}
+		}
+		return true
+	default:
+		for _, column := range in.Layout.BucketColumns {
+			if !hasKey(in.Keys, column) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 func hasKey(keys []Key, column string) bool {
@@ -139,7 +181,7 @@ func sortMerge(j *Join, s *Settings) (big int, why obstacle) {
 		return -1, why
 	}
 	for i := range j.Inputs {
-		if j.Inputs[i].GroupBys > 1 {
+		if j.Inputs[i].GroupBys > 1 && s.Release == Hive4 { // HIVE-27788
 			return -1, obstacle{kind: groupsTwice, pos: i}
 		}
 		if j.Inputs[i].Layout.Shuffled != j.Inputs[0].Layout.Shuffled {
@@ -151,7 +193,28 @@ func sortMerge(j *Join, s *Settings) (big int, why obstacle) {
 			return -1, obstacle{kind: notSorted, pos: i}
 		}
 	}
+	if pos := otherVersion(j); pos >= 0 && s.Release == Hive3 {
+		return -1, obstacle{kind: bucketVersions, pos: pos}
+	}
 	return big, obstacle{}
+}
+
+// otherVersion is the first input whose table hashes its buckets by another version of Hive's function than one before, −1 without one.
+// Only Hive 3 looks: the same test of Hive 4 stops at the join's own shuffle, and Hive 2 has one function.
+func otherVersion(j *Join) int {
+	first := 0
+	for i := range j.Inputs {
+		l := &j.Inputs[i].Layout
+		if l.Buckets <= 0 || l.BucketingVersion == 0 {
+			continue // a GROUP BY's
+		}
+		if first == 0 {
+			first = l.BucketingVersion
+		} else if l.BucketingVersion != first {
+			return i
+		}
+	}
+	return -1
 }
 
 func shuffledBelow(j *Join) bool {

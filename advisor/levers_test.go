@@ -143,7 +143,7 @@ func TestLevers(t *testing.T) {
 				}
 				// The selector confirms what is advised.
 				j, changed := pull(t, l, c.join, c.pairs)
-				if d := Select(j, changed); d.Strategy != l.Strategy {
+				if d := Explain(j, changed); d.Strategy != l.Strategy {
 					t.Errorf("%s gives %s, not %s: %s", l.Apply, d.Strategy, l.Strategy, d.Reason)
 				}
 			}

@@ -43,7 +43,7 @@ func TestNeededIsEnough(t *testing.T) {
 		advisor.EnrichFor(full, all, &s)
 		advisor.EnrichFor(narrow, given, &s)
 		for i := range full {
-			a, b := advisor.Select(full[i], s), advisor.Select(narrow[i], s)
+			a, b := advisor.Explain(full[i], s), advisor.Explain(narrow[i], s)
 			if a.Strategy != b.Strategy || !slices.Equal(a.OnlineDataSizes, b.OnlineDataSizes) {
 				t.Errorf("%s join %d: %v with all statistics, %v with those asked for", c.ID, i, a.OnlineDataSizes, b.OnlineDataSizes)
 			}
@@ -95,7 +95,7 @@ func TestWholeTable(t *testing.T) {
 		joins = planJoins(t, c)
 		advisor.EnrichFor(joins, all, &s)
 		for i := range joins {
-			d := advisor.Select(joins[i], s)
+			d := advisor.Explain(joins[i], s)
 			said := 0
 			for _, text := range d.Uncertain {
 				if strings.Contains(text, "those of the whole table are taken") {

@@ -31,12 +31,13 @@ func registryAnswers(s *Settings) bool { return s.Nodes > 0 || s.DaemonHosts != 
 // ShuffleFromNodes is the number of LLAP nodes from which on shuffling both sides of a bucketed join moves less than sending the
 // hashed sides to every node: the network comparison turns there. False where the join does not come to that comparison.
 func ShuffleFromNodes(j *Join, s *Settings) (int64, bool) {
-	if !s.LLAP || !s.DPHJ || !s.AutoConvertJoin || !s.BucketMapJoin || bucketEstimate(j) <= 1 {
+	divisor, _ := firstDivisor(j, s)
+	if !s.LLAP || !s.DPHJ || !s.AutoConvertJoin || !s.comparesNetwork() || divisor <= 1 {
 		return 0, false
 	}
 	var c choosing
 	c.init(j, s)
-	first := c.convert(conversion{divisor: bucketEstimate(j), budget: c.budget, thresholds: true})
+	first := c.convert(conversion{divisor: divisor, budget: c.budget, thresholds: true})
 	if first.big < 0 {
 		return 0, false
 	}

@@ -226,7 +226,7 @@ func TestShuffleFromNodes(t *testing.T) {
 	}
 	// The selector turns there, neither a node earlier nor later.
 	for nodes, want := range map[int64]Strategy{n - 1: BucketMapJoin, n: DPHJ} {
-		if d := Select(j, s.WithCluster(nodes, 12)); d.Strategy != want {
+		if d := Explain(j, s.WithCluster(nodes, 12)); d.Strategy != want {
 			t.Errorf("%d nodes: %s, want %s", nodes, d.Strategy, want)
 		}
 	}

@@ -54,7 +54,7 @@ func drawSettings(t *rapid.T) Settings {
 func TestDecisionHoldsTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j, s := drawJoin(t), drawSettings(t)
-		d := Select(j, s)
+		d := Explain(j, s)
 		if len(d.Attempts) == 0 || d.Reason == "" {
 			t.Fatal("a decision without an attempt or a reason")
 		}
@@ -91,7 +91,7 @@ func TestShrinkingKeepsTheMapJoin(t *testing.T) {
 		}
 		// The fast hash table's −8 bytes a row can make a larger side cost less.
 		s.FastHashTable = false
-		d := Select(j, s)
+		d := Explain(j, s)
 		if d.Strategy != MapJoin {
 			t.Skip("no map join")
 		}
@@ -164,6 +164,26 @@ func TestChooseAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Choose(&j, &s) }); n > 0 {
 		t.Errorf("%v allocations for a join of two inputs", n)
 	}
+	if n := testing.AllocsPerRun(100, func() {
+		if x := Select(&j, &s); x.Strategy() != DPHJ || x.BigTable() != 0 || x.OnlineDataSize(1) != 2400*mb || x.Budget() != 10*mb {
+			t.Errorf("%s streams %d, the other side takes %d B of %d", x.Strategy(), x.BigTable(), x.OnlineDataSize(1), x.Budget())
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations of Select for a join of two inputs", n)
+	}
+}
+
+// A selection tells in words what it told in numbers.
+func TestSelectionInWords(t *testing.T) {
+	j := joinOf(Inner, sized("orders", 900*gb, 3_000_000_000), sized("customers", 2400*mb, 30_000_000))
+	for _, s := range []Settings{settings(), settings(budgetName, "3000000000"), settings(dphjName, "true")} {
+		x := Select(&j, &s)
+		d := x.Decision()
+		strategy, big := Choose(&j, &s)
+		if d.Strategy != x.Strategy() || d.Strategy != strategy || d.BigTable != x.BigTable() || d.BigTable != big || d.Budget != x.Budget() || d.Reason == "" || d.Margin == nil {
+			t.Errorf("in numbers %s streaming %d, in words %+v", x.Strategy(), x.BigTable(), d)
+		}
+	}
 }
 
 func BenchmarkChoose(b *testing.B) {
@@ -184,6 +204,16 @@ func BenchmarkSelect(b *testing.B) {
 	s := NewSettings(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		Select(j, s)
+		Select(&j, &s)
+	}
+}
+
+// BenchmarkExplain is Select and its words, the margin among them.
+func BenchmarkExplain(b *testing.B) {
+	j := joinOf(Inner, sized("orders", 900*gb, 3_000_000_000), sized("customers", 2400*mb, 30_000_000))
+	s := NewSettings(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		Explain(j, s)
 	}
 }

@@ -29,7 +29,7 @@ func (c *choosing) clause(st *step, decisive bool) string {
 	left, right := humanPair(st.left, st.right)
 	shared := ""
 	if st.divisor > 1 {
-		shared = " (divided by " + count(st.divisor, divisorWord(st.strategy)) + ")"
+		shared = " (divided by " + count(st.divisor, st.divisorWord()) + ")"
 	}
 	no := ": no " + strategyWords[st.strategy]
 	switch st.check {

@@ -32,7 +32,7 @@ func TestPath(t *testing.T) {
 			},
 		},
 	} {
-		d := Select(c.join, settings(c.pairs...))
+		d := Explain(c.join, settings(c.pairs...))
 		if got := Path(&d); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}

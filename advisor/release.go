@@ -15,8 +15,14 @@ var releaseDefaults = map[Release]map[string]string{
 		"hive.auto.convert.anti.join":                               "false",
 		"hive.mapjoin.hybridgrace.hashtable":                        "true",
 		"hive.mapjoin.full.outer":                                   "false",
+		"hive.merge.nway.joins":                                     "true",
 		"hive.stats.fetch.column.stats":                             "false",
 		"hive.stats.estimate":                                       "false",
+		"hive.stats.deserialization.factor":                         "1.0",
+		"hive.strict.checks.cartesian.product":                      "true",
+		"hive.tez.bigtable.minsize.semijoin.reduction":              "1000000",
+		"hive.tez.bloom.filter.factor":                              "2.0",
+		"hive.vectorized.execution.enabled":                         "false",
 		"hive.auto.convert.join.hashtable.max.entries":              "40000000",
 		"hive.auto.convert.join.shuffle.max.size":                   "9223372036854775807",
 		"hive.auto.convert.sortmerge.join":                          "false",
@@ -50,5 +56,9 @@ func (s *Settings) countsColumnOverhead() bool { return s.Release == Hive4 }
 // plansFullOuter: only Hive 4 hash-joins FULL OUTER (MapJoinProcessor.isFullOuterMapEnabled).
 func (s *Settings) plansFullOuter() bool { return s.Release == Hive4 }
 
-// comparesBeforeNetwork: on LLAP, Hive 4 prefers a plain map join when the hashed sides fit without buckets; Hive 3 and 2 always compare network costs.
+// comparesNetwork: with a divided first attempt on LLAP, the network decides between a hash join of partitions and one of buckets
+// (ConvertJoinMapJoin.selectJoinForLlap); Hive 2 has no such step.
+func (s *Settings) comparesNetwork() bool { return s.Release != Hive2 }
+
+// comparesBeforeNetwork: on LLAP, Hive 4 prefers a plain map join when the hashed sides fit without buckets; Hive 3 always compares network costs.
 func (s *Settings) comparesBeforeNetwork() bool { return s.Release == Hive4 }

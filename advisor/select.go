@@ -1,15 +1,47 @@
 package advisor
 
-// Select simulates the join selection of Hive on Tez for one join: which strategy, why, and how far from the next one.
-// It is a pure function of the join and the settings. Sizes are simulated also where the planner's own are recorded.
-func Select(j Join, s Settings) Decision {
-	d := decide(&j, &s, false)
-	d.Margin = marginOf(&j, &s, &d)
+// Selection is what the selector chose for a join. It keeps the numbers that were compared and refers to the join and the settings, so
+// neither may change while it is in use: words are made of them when somebody asks for Decision.
+type Selection struct {
+	run    choosing
+	chosen choice
+}
+
+// Select simulates the join selection of Hive on Tez for one join. It is a pure function of the join and the settings, and allocates
+// nothing for joins of up to eight inputs. Sizes are simulated also where the planner's own are recorded.
+func Select(j *Join, s *Settings) Selection {
+	var x Selection
+	x.run.init(j, s)
+	x.chosen = x.run.run()
+	return x
+}
+
+// Strategy is the strategy chosen; Unknown where Hive refuses the query.
+func (x *Selection) Strategy() Strategy { return x.chosen.strategy }
+
+// BigTable is the streamed position; −1 for a merge join.
+func (x *Selection) BigTable() int { return x.chosen.big }
+
+// Budget is maxJoinMemory in bytes.
+func (x *Selection) Budget() int64 { return x.run.budget }
+
+// OnlineDataSize is the simulated hash-table size of an input in bytes.
+func (x *Selection) OnlineDataSize(pos int) int64 { return x.run.size(pos) }
+
+// Decision says it in words: each attempt, why, and how far the choice is from the next one.
+func (x *Selection) Decision() Decision {
+	d := x.decision()
+	d.Margin = marginOf(x.run.join, x.run.settings, &d)
 	return d
 }
 
-// Choose is Select without the explanation, for replays over many joins: the strategy and the streamed position (−1 for none).
-// It allocates nothing for joins of up to eight inputs.
+// Explain is Select in words.
+func Explain(j Join, s Settings) Decision {
+	x := Select(&j, &s)
+	return x.Decision()
+}
+
+// Choose is the strategy and the streamed position (−1 for none) alone, for replays over many joins.
 func Choose(j *Join, s *Settings) (Strategy, int) {
 	var c choosing
 	c.init(j, s)
@@ -17,10 +49,16 @@ func Choose(j *Join, s *Settings) (Strategy, int) {
 	return got.strategy, got.big
 }
 
+// decide leaves the margin out; witness takes the planner's own sizes where an input has them.
 func decide(j *Join, s *Settings, witness bool) Decision {
-	c := choosing{witness: witness}
-	c.init(j, s)
-	got := c.run()
+	x := Selection{run: choosing{witness: witness}}
+	x.run.init(j, s)
+	x.chosen = x.run.run()
+	return x.decision()
+}
+
+func (x *Selection) decision() Decision {
+	c, got, j, s := &x.run, x.chosen, x.run.join, x.run.settings
 	d := Decision{Strategy: got.strategy, BigTable: got.big, Budget: c.budget, Refused: got.refused, PlanPosition: got.big}
 	if got.strategy == MergeJoin {
 		d.PlanPosition = c.mergePosition()
@@ -55,13 +93,13 @@ func (st *step) attempt(j *Join, s *Settings) Attempt {
 		if a.Note != "" {
 			a.Note += ", "
 		}
-		a.Note += "divided by " + count(st.divisor, divisorWord(st.strategy))
+		a.Note += "divided by " + count(st.divisor, st.divisorWord())
 	}
 	return a
 }
 
-func divisorWord(s Strategy) string {
-	if s == DPHJ {
+func (st *step) divisorWord() string {
+	if st.byReducers {
 		return "reducer"
 	}
 	return "bucket"
@@ -87,7 +125,7 @@ func uncertain(j *Join, s *Settings) []string {
 	if s.LLAP && s.NodeExecutors == 0 && s.DaemonHosts != "" {
 		list = append(list, "the executors of an LLAP node are unknown, hive.llap.daemon.num.executors is taken")
 	}
-	if s.LLAP && s.DPHJ && s.Nodes == 0 && s.DaemonHosts != "" && bucketEstimate(j) > 1 {
+	if divisor, _ := firstDivisor(j, s); s.LLAP && s.DPHJ && s.comparesNetwork() && s.Nodes == 0 && s.DaemonHosts != "" && divisor > 1 {
 		list = append(list, "the number of LLAP nodes is unknown, the network comparison takes none")
 	}
 	return list

@@ -196,7 +196,7 @@ func TestOneJoinFourOutcomes(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Select(c.join, settings(c.pairs...))
+			d := Explain(c.join, settings(c.pairs...))
 			if d.Strategy != c.want {
 				t.Fatalf("got %s, want %s: %s", d.Strategy, c.want, d.Reason)
 			}
@@ -236,7 +236,7 @@ func TestNetworkFlip(t *testing.T) {
 		{200, DPHJ, 403 * gb, 600 * gb},
 	} {
 		s := settings("hive.execution.mode", "llap", budgetName, "1000000000", dphjName, "true").WithCluster(c.nodes, 12)
-		d := Select(j, s)
+		d := Explain(j, s)
 		if d.Strategy != c.want {
 			t.Errorf("%d nodes: %s, want %s: %s", c.nodes, d.Strategy, c.want, d.Reason)
 		}
@@ -250,15 +250,15 @@ func TestNetworkFlip(t *testing.T) {
 			t.Errorf("%d nodes: no attempt compares %d with %d: %+v", c.nodes, c.left, c.right, d.Attempts)
 		}
 	}
-	none := Select(j, settings("hive.execution.mode", "llap", budgetName, "1000000000", dphjName, "true"))
+	none := Explain(j, settings("hive.execution.mode", "llap", budgetName, "1000000000", dphjName, "true"))
 	if !none.Refused || none.Strategy != Unknown {
 		t.Errorf("without a registry the planner refuses, got %+v", none)
 	}
-	zk := Select(j, settings("hive.execution.mode", "llap", budgetName, "1000000000", dphjName, "true", "hive.llap.daemon.service.hosts", "@llap0"))
+	zk := Explain(j, settings("hive.execution.mode", "llap", budgetName, "1000000000", dphjName, "true", "hive.llap.daemon.service.hosts", "@llap0"))
 	if zk.Refused || len(zk.Uncertain) == 0 {
 		t.Errorf("an unknown node count must be uncertain, got %+v", zk)
 	}
-	off := Select(j, settings("hive.execution.mode", "llap", budgetName, "1000000000"))
+	off := Explain(j, settings("hive.execution.mode", "llap", budgetName, "1000000000"))
 	if off.Strategy != BucketMapJoin {
 		t.Errorf("with DPHJ off: %s, want %s", off.Strategy, BucketMapJoin)
 	}
@@ -313,7 +313,7 @@ func TestBoundaries(t *testing.T) {
 		{"DPHJ above the budget", joinOf(Inner, big, small(40*mb+4)), []string{dphjName, "true", "mapreduce.job.reduces", "4"}, MergeJoin},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := Select(c.join, settings(c.pairs...)); d.Strategy != c.want {
+			if d := Explain(c.join, settings(c.pairs...)); d.Strategy != c.want {
 				t.Errorf("got %s, want %s: %s", d.Strategy, c.want, d.Reason)
 			}
 		})
@@ -362,7 +362,7 @@ func TestLayouts(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Select(c.join, settings(c.pairs...))
+			d := Explain(c.join, settings(c.pairs...))
 			if d.Strategy != c.want || d.BigTable != c.big {
 				t.Errorf("got %s at %d, want %s at %d: %s", d.Strategy, d.BigTable, c.want, c.big, d.Reason)
 			}
@@ -401,15 +401,15 @@ func TestSortMergeBigTable(t *testing.T) {
 func TestBigTableByCumulativeRows(t *testing.T) {
 	a, b := sized("a", mb, 1000), sized("b", 2*mb, 1000)
 	a.CumulativeRows, b.CumulativeRows = 5000, 2000
-	if d := Select(joinOf(Inner, a, b), settings()); d.BigTable != 0 {
+	if d := Explain(joinOf(Inner, a, b), settings()); d.BigTable != 0 {
 		t.Errorf("more rows below must win, got %d", d.BigTable)
 	}
 	b.CumulativeRows = 5000
-	if d := Select(joinOf(Inner, a, b), settings()); d.BigTable != 1 {
+	if d := Explain(joinOf(Inner, a, b), settings()); d.BigTable != 1 {
 		t.Errorf("size must break the tie, got %d", d.BigTable)
 	}
 	huge := sized("huge", 11*mb, 10)
-	if d := Select(joinOf(Inner, a, huge), settings()); d.BigTable != 1 {
+	if d := Explain(joinOf(Inner, a, huge), settings()); d.BigTable != 1 {
 		t.Errorf("an input above the budget must be streamed whatever its rows, got %d", d.BigTable)
 	}
 }
@@ -439,7 +439,7 @@ func TestUncountedRows(t *testing.T) {
 		"the figure is not there":  {joinOf(Inner, small, func() Input { in := small; in.CumulativeRows = -1; return in }()), settings(), MapJoin, 0},
 		"of no use without a rule": {joinOf(LeftOuter, small, uncounted(huge)), settings(), MergeJoin, -1},
 	} {
-		d := Select(c.join, c.settings)
+		d := Explain(c.join, c.settings)
 		if d.Strategy != c.want || d.BigTable != c.big {
 			t.Errorf("%s: %s streams %d, want %s and %d: %s", name, d.Strategy, d.BigTable, c.want, c.big, d.Reason)
 		}
@@ -448,7 +448,7 @@ func TestUncountedRows(t *testing.T) {
 			t.Errorf("%s: uncertain %q", name, d.Uncertain)
 		}
 	}
-	d := Select(joinOf(Inner, small, made), settings(dphj...))
+	d := Explain(joinOf(Inner, small, made), settings(dphj...))
 	if d.PlanPosition != 0 || !strings.Contains(d.Reason, "lies above a sort-merge-bucket join") || !strings.Contains(d.Attempts[0].Note, "d.made") {
 		t.Errorf("position %d, %+v: %s", d.PlanPosition, d.Attempts[0], d.Reason)
 	}
@@ -495,7 +495,7 @@ func TestReducers(t *testing.T) {
 
 func TestMargin(t *testing.T) {
 	j := joinOf(Inner, sized("big", 50*gb, 1_000_000_000), Input{Rows: 0, DataSize: 5 * mb, Keys: []Key{{Expr: "_col0", Type: "int"}}})
-	d := Select(j, settings())
+	d := Explain(j, settings())
 	if d.Strategy != MapJoin || d.Margin == nil || d.Margin.Next != MergeJoin {
 		t.Fatalf("got %s, margin %+v", d.Strategy, d.Margin)
 	}
@@ -503,12 +503,12 @@ func TestMargin(t *testing.T) {
 		t.Errorf("5 MB of 10 MB may double, got a factor of %v", d.Margin.Factor)
 	}
 	j.Inputs[1].DataSize = 40 * mb
-	d = Select(j, settings())
+	d = Explain(j, settings())
 	if d.Strategy != MergeJoin || d.Margin == nil || d.Margin.Next != MapJoin || math.Abs(d.Margin.Factor-0.25) > 0.001 {
 		t.Errorf("40 MB must shrink to a quarter, got %s, margin %+v", d.Strategy, d.Margin)
 	}
 	full := joinOf(FullOuter, sized("big", 50*gb, 1_000_000_000), sized("small", mb, 1000))
-	if d := Select(full, settings()); d.Margin != nil {
+	if d := Explain(full, settings()); d.Margin != nil {
 		t.Errorf("no size decides a FULL OUTER join without DPHJ, got %+v", d.Margin)
 	}
 }

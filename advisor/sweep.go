@@ -127,7 +127,7 @@ func (w *Sweep) turn(j *Join, s Settings, c comparison, atLow bool) int64 {
 		if c.kind <= overShare {
 			at.budget = Budget(&s)
 		}
-		if c.kind == overShare {
+		if c.kind == overShare || c.kind == dividedByReducers {
 			at.reducers = reducersFor(j, &s)
 		}
 		if c.holds(&at) == atLow {

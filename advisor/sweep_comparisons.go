@@ -20,6 +20,8 @@ const (
 	withinShuffle
 	// overCross: more rows than a cross product hashes.
 	overCross
+	// dividedByReducers: more than one reducer, which divides a first attempt where reducers stand in for buckets.
+	dividedByReducers
 	// cheaperShuffle: a shuffle (second) moves less than the hashed sides (value) sent to every node.
 	cheaperShuffle
 )
@@ -47,6 +49,8 @@ func (c comparison) holds(at *comparing) bool {
 		return s.ShuffleMaxSize >= 1 && c.value <= s.ShuffleMaxSize
 	case overCross:
 		return c.value > s.XProdSmallTableRows
+	case dividedByReducers:
+		return at.reducers > 1
 	default:
 		return c.second < nodes(s)*c.value
 	}
@@ -58,8 +62,11 @@ func comparisons(j *Join, s *Settings) []comparison {
 	var c choosing
 	c.init(j, s)
 	n := len(j.Inputs)
-	list := make([]comparison, 0, 3*n*(n+3)+4*n)
+	list := make([]comparison, 0, 3*n*(n+3)+4*n+1)
 	buckets := bucketEstimate(j)
+	if _, byReducers := firstDivisor(j, s); byReducers {
+		list = append(list, comparison{kind: dividedByReducers})
+	}
 	budget := func(value int64) {
 		list = append(list, comparison{overBudget, value, 1}, comparison{kind: overShare, value: value})
 		if buckets > 1 {

@@ -2,7 +2,7 @@ package advisor
 
 // Judge compares what the plan shows with what the selection rules choose from the same numbers.
 func Judge(j Join, s Settings) JoinVerdict {
-	d := Select(j, s)
+	d := Explain(j, s)
 	return JoinVerdict{Join: j, Decision: d, Verdict: Verdict{
 		Planned:   j.Strategy,
 		Simulated: d.Strategy,

@@ -228,15 +228,15 @@ func TestSettingsOfADecision(t *testing.T) {
 		budgetName: "1000000000", dphjName: "true", "hive.execution.mode": "llap", "hive.llap.daemon.service.hosts": "@llap0",
 	}
 	s := NewSettings(values).WithCluster(1040, 12)
-	d := Select(j, s)
+	d := Explain(j, s)
 	got := SettingsOf(values, &d)
 	if got.Nodes != 1040 || Budget(&got) != Budget(&s) || Budget(&s) < 1800*mb {
 		t.Errorf("%d nodes, budget %d, want 1040 and %d", got.Nodes, Budget(&got), Budget(&s))
 	}
-	if again := Select(j, got); again.Strategy != d.Strategy || again.Reason != d.Reason {
+	if again := Explain(j, got); again.Strategy != d.Strategy || again.Reason != d.Reason {
 		t.Errorf("%s, want %s", again.Reason, d.Reason)
 	}
-	container := Select(j, settings())
+	container := Explain(j, settings())
 	if got := SettingsOf(nil, &container); got.Nodes != 0 || got.NodeExecutors != 0 {
 		t.Errorf("containers have no cluster: %+v", got)
 	}

@@ -87,7 +87,7 @@ func TestWorkedExamplesToTheByte(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Select(c.join, c.settings)
+			d := Explain(c.join, c.settings)
 			if d.Strategy != c.want {
 				t.Fatalf("got %s, want %s: %s", d.Strategy, c.want, d.Reason)
 			}

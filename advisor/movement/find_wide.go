@@ -112,7 +112,7 @@ func (f *finder) afterProjection(v *advisor.JoinVerdict, c *Cost, pos int, p Pro
 	if got, ok := f.try(&narrow, mapJoin); ok {
 		return got, true
 	}
-	sizes := advisor.Select(narrow, f.query.Settings).OnlineDataSizes
+	sizes := advisor.Explain(narrow, f.query.Settings).OnlineDataSizes
 	if pos >= len(sizes) || sizes[pos] > c.Ceiling {
 		return change{}, false
 	}

@@ -58,7 +58,7 @@ func (a *Agreement) Add(c *Case) {
 		return
 	}
 	for i := range joins {
-		d := advisor.Select(joins[i], s)
+		d := advisor.Explain(joins[i], s)
 		a.Compare(fmt.Sprintf("%s join %d", c.ID, i), &c.Truth[i], &joins[i], &d)
 	}
 }

@@ -89,7 +89,7 @@ func (c whatifCmd) replayPlan(r *replay, text string) error {
 	values := release.Fill(c.Base, "")
 	s := advisor.NewSettings(values)
 	for _, j := range advisor.Joins(plan) {
-		d := advisor.Select(j, s)
+		d := advisor.Explain(j, s)
 		if err := r.add(plannedJoin{Database: c.Database, Join: &j, Values: values, Decision: &d, Simulated: d.Strategy}); err != nil {
 			return err
 		}
