@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 )
 
 // output runs a client. One that cannot be had on this machine skips the test, and fails it in CI.
@@ -37,7 +35,7 @@ func TestRealClientsPrintTheSameTwice(t *testing.T) {
 	}
 	target := Target{Database: fmt.Sprintf("h_e2e_%d", os.Getpid())}
 	if target.Address = os.Getenv("HS2PROXY_TEST_HS2"); target.Address == "" {
-		target.Address = startHive(t, localhive.Options{}).Address()
+		target.Address = sharedHive(t).Address()
 	}
 	for _, p := range programs {
 		t.Run(string(p.name), func(t *testing.T) {

@@ -12,30 +12,35 @@ import (
 )
 
 // combination is one HiveServer2 and the forms in which clients reach it through the proxy. Without HS2PROXY_E2E_FULL
-// only few are tried, by some of the clients, and over HTTP by quickClients.
+// only few are tried, by some of the clients.
 type combination struct {
-	name    string
-	auth    localhive.Auth
-	http    bool
-	few     []form
-	clients []client
-	all     []form
+	name string
+	auth localhive.Auth
+	http bool
+	all  []form
+	few  few
 }
 
-var (
-	everyClient = []client{pyHive, impyla, hiveDriver, goHive, jdbc, beeline}
-	// quickClients are three of them, each in another language.
-	quickClients = []client{pyHive, hiveDriver, jdbc}
-)
+// few is what is tried each time. Together they take every client over each transport, and TLS over each.
+type few struct {
+	forms        []form
+	binary, http []client
+}
+
+var everyClient = []client{pyHive, impyla, hiveDriver, goHive, jdbc, beeline}
 
 // NOSASL is binary only: over HTTP there is no SASL to leave out.
 var combinations = []combination{
-	{"NONE", localhive.AuthNone, true, []form{plain}, everyClient, []form{plain, ended}},
-	{"NONE with TLS", localhive.AuthNone, true, nil, nil, []form{passed, again, begun}},
-	{"CUSTOM", localhive.AuthCustom, true, nil, nil, []form{plain, ended}},
-	{"CUSTOM with TLS", localhive.AuthCustom, true, []form{again}, quickClients, []form{passed, again, begun}},
-	{"NOSASL", localhive.AuthNoSASL, false, []form{plain}, quickClients, []form{plain, ended}},
-	{"NOSASL with TLS", localhive.AuthNoSASL, false, nil, nil, []form{passed, again, begun}},
+	{"NONE", localhive.AuthNone, true, []form{plain, ended}, few{[]form{plain}, everyClient, []client{impyla, goHive, beeline}}},
+	{"NONE with TLS", localhive.AuthNone, true, []form{passed, again, begun}, few{}},
+	{"CUSTOM", localhive.AuthCustom, true, []form{plain, ended}, few{}},
+	{
+		"CUSTOM with TLS", localhive.AuthCustom, true,
+		[]form{passed, again, begun},
+		few{[]form{again}, []client{jdbc}, []client{pyHive, hiveDriver, jdbc}},
+	},
+	{"NOSASL", localhive.AuthNoSASL, false, []form{plain, ended}, few{[]form{plain}, []client{pyHive, jdbc}, nil}},
+	{"NOSASL with TLS", localhive.AuthNoSASL, false, []form{passed, again, begun}, few{}},
 }
 
 // Every client gets the same bytes through the proxy as without it, whatever the transport, the login and the TLS. Where
@@ -44,29 +49,33 @@ var combinations = []combination{
 func TestRealClientsThroughTheProxy(t *testing.T) {
 	full := os.Getenv("HS2PROXY_E2E_FULL") == "1"
 	for _, c := range combinations {
-		forms, clients := c.few, c.clients
+		tried := c.few
 		if full {
-			forms, clients = c.all, everyClient
+			tried = few{c.all, everyClient, everyClient}
 		}
-		if len(forms) > 0 {
-			t.Run(c.name, func(t *testing.T) { c.run(t, forms, clients, full) })
+		if len(tried.forms) > 0 {
+			t.Run(c.name, func(t *testing.T) { c.run(t, tried, full) })
 		}
 	}
 }
 
-func (c combination) run(t *testing.T, forms []form, clients []client, full bool) {
-	o := localhive.Options{
-		Auth: c.auth, HTTP: c.http, TLS: forms[0].serverTLS(),
-		// A task that fails is to fail once: each further attempt costs its second in every run.
-		Conf: map[string]string{"tez.am.task.max.failed.attempts": "1"},
+func (c combination) server(t *testing.T, tls bool) *localhive.Server {
+	t.Helper()
+	if c.auth == localhive.AuthNone && !tls {
+		return sharedHive(t)
 	}
+	o := localhive.Options{Auth: c.auth, HTTP: c.http, TLS: tls, Conf: sharedConf()}
 	if c.auth == localhive.AuthCustom {
 		o.Users = map[string]string{"e2e": "e2e-secret"}
 	}
-	hive := startHive(t, o)
+	return startHive(t, o)
+}
+
+func (c combination) run(t *testing.T, tried few, full bool) {
+	hive := c.server(t, tried.forms[0].serverTLS())
 	own := newCertificate(t, hive.Java())
 	var fronts []*front
-	for _, f := range forms {
+	for _, f := range tried.forms {
 		fronts = append(fronts, newFront(t, f, hive, own))
 	}
 	before := goleak.IgnoreCurrent()
@@ -74,11 +83,15 @@ func (c combination) run(t *testing.T, forms []form, clients []client, full bool
 		f.start(t)
 	}
 	for _, http := range []bool{false, true} {
+		clients := tried.binary
+		if http {
+			clients = tried.http
+		}
 		if http && !c.http {
 			continue
 		}
 		for _, p := range programs {
-			if !slices.Contains(clients, p.name) || http && !full && !slices.Contains(quickClients, p.name) {
+			if !slices.Contains(clients, p.name) {
 				continue
 			}
 			target := Target{

@@ -15,27 +15,24 @@ import (
 	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
 
-// proxied is a HiveServer2 of the test's own, a proxy in front of it and a database behind it.
+// proxied is a HiveServer2, a proxy in front of it and a database behind it.
 type proxied struct {
 	hive  *localhive.Server
 	proxy *app.App
 	cfg   config.Config
 }
 
-// startUpstream starts HiveServer2; the proxy is started by start.
-func startUpstream(t *testing.T, auth localhive.Auth) *proxied {
+func requireE2E(t *testing.T) {
 	t.Helper()
-	p := &proxied{hive: startHive(t, localhive.Options{Auth: auth})}
-	p.cfg = p.config(t)
-	return p
+	if os.Getenv("HS2PROXY_E2E") != "1" {
+		t.Skip("set HS2PROXY_E2E=1 to run real clients through the proxy to a real HiveServer2")
+	}
 }
 
 // startHive starts a HiveServer2 of the test's own.
 func startHive(t *testing.T, o localhive.Options) *localhive.Server {
 	t.Helper()
-	if os.Getenv("HS2PROXY_E2E") != "1" {
-		t.Skip("set HS2PROXY_E2E=1 to run real clients through the proxy to a real HiveServer2")
-	}
+	requireE2E(t)
 	o.Dir, o.Progress = t.TempDir(), func(s string) { t.Log(s) }
 	hive, err := localhive.Start(t.Context(), o)
 	if err != nil {

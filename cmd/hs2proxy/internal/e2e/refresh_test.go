@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/sample"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	thriftclient "github.com/hs2proxy/hs2proxy/thrift/client"
@@ -18,7 +17,8 @@ import (
 // An operator asks from psql: a running proxy takes the request at once, refreshes the table, and records the rows and the
 // strategies before and after. A table that is gone fails with Hive's words.
 func TestOperatorsRefresh(t *testing.T) {
-	p := startUpstream(t, localhive.AuthNone)
+	p := &proxied{hive: sharedHive(t)}
+	p.cfg = p.config(t)
 	p.cfg.Stats.Refresh.Enabled = true
 	p.start(t)
 	defer p.stop(t)

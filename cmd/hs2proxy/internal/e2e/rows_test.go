@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 	thriftclient "github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
@@ -67,9 +66,7 @@ func (w written) String() string {
 // A mix of statements of two sessions passes the proxy. What the proxy counted for each table is what HiveServer2 returns of them, and
 // no number is recorded where the rows cannot be known.
 func TestRowsOfMixedStatements(t *testing.T) {
-	p := &proxied{hive: startHive(t, localhive.Options{Conf: map[string]string{
-		"metastore.try.direct.sql": "false", // without it a fresh Derby metastore lacks the table of partitions' column statistics
-	}})}
+	p := &proxied{hive: sharedHive(t)}
 	p.cfg = p.config(t)
 	p.start(t)
 	stop := sync.OnceFunc(func() { p.stop(t) })

@@ -155,10 +155,10 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// The real thing: needs Java and Maven, takes half a minute.
+// The real thing: needs Java and Maven, takes half a minute. The tests of package e2e start such servers each time.
 func TestStartRealServer(t *testing.T) {
-	if os.Getenv("HS2PROXY_E2E") != "1" {
-		t.Skip("set HS2PROXY_E2E=1 to start a real HiveServer2")
+	if os.Getenv("HS2PROXY_E2E") != "1" || os.Getenv("HS2PROXY_E2E_FULL") != "1" {
+		t.Skip("set HS2PROXY_E2E=1 and HS2PROXY_E2E_FULL=1 to start a real HiveServer2")
 	}
 	for name, o := range map[string]Options{
 		"NONE":                 {},
