@@ -70,6 +70,9 @@ func (a *Analyzer) Analyze(ctx context.Context, q Query) (*store.Analysis, error
 	raw := overlaid(facts.Settings, q.Target.Settings, q.Target.ConfOverlay)
 	release := a.Profiles.Choose(a.Release, facts.Version)
 	out.Settings, raw = release.Fill(thatMatter(raw), facts.Version), release.Fill(raw, facts.Version)
+	if hasTransactions(raw) {
+		q.Target.Session = nil
+	}
 
 	text, err := a.Explainer.Explain(ctx, q.Target, q.SQL)
 	if refused, ok := refusal(err); ok && q.Fallback != "" && strings.Contains(refused.Message, "already exists") {

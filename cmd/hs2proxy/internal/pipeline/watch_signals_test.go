@@ -237,7 +237,7 @@ func TestCheckOfManyPartitionsIsBounded(t *testing.T) {
 		p.hive.part(names[i][3:], 1, 10, withA)
 	}
 	p.hive.rows("SHOW PARTITIONS `shop`.`p`", all...)
-	written := statscheck.Write{Specs: []string{""}, At: time.Now().Add(-time.Second)} // dynamic partitions
+	written := statscheck.Write{Specs: []string{""}, At: p.clock.now().Add(-time.Second)} // dynamic partitions
 	p.records.signals["shop.p"] = store.Signals{Writes: []statscheck.Write{written}, Reads: []statscheck.PlanRead{{Partitions: names[:64], Total: len(names)}}}
 	described := func() (n int) {
 		for _, sql := range p.hive.asked {
