@@ -17,7 +17,7 @@ const (
 
 // AnalyzeStatements are the statements of a refresh, in order: ANALYZE … COMPUTE STATISTICS, with columns … FOR COLUMNS in its
 // place, or ANALYZE … COMPUTE STATISTICS NOSCAN; for each partition named, or for the whole table. FOR COLUMNS counts rows and
-// sizes in the same scan, since Hive 3.0 (HIVE-16827): statementsFor is for older ones too. Without a PARTITION clause Hive takes every
+// sizes in the same scan, since Hive 3.0 (HIVE-16827): ServerStatements is for older ones too. Without a PARTITION clause Hive takes every
 // partition of a partitioned table, in all forms (a clause must name every partition column: Hive answers 10006 otherwise).
 //
 // Every identifier is quoted, every partition value is a string literal.

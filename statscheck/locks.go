@@ -28,30 +28,47 @@ func (l tableLock) String() string {
 }
 
 // showLocks asks for the writers' locks on a table. A server without a lock manager has none, and refuses to tell: that is no error.
+//
+// With DbTxnManager Hive looks for a table of the name "database.table" in the current database when a table is named with its
+// database (ShowLocksOperation of 4.0.1), and finds no lock ever. So all locks of the database are asked for first, and those of other
+// tables left out. Other lock managers answer that with the locks on the database itself, and are asked for the table's too.
 func showLocks(ctx context.Context, hive Hive, table hiveql.TableName) ([]tableLock, error) {
 	quoted, err := table.Quoted()
 	if err != nil {
 		return nil, err
 	}
-	result, err := hive.Query(ctx, "SHOW LOCKS "+quoted)
-	if refused := (*client.Error)(nil); errors.As(err, &refused) {
-		return nil, nil
-	}
+	database, err := hiveql.QuoteIdentifier(table.Database)
 	if err != nil {
-		return nil, fmt.Errorf("look at the locks: %w", err)
+		return nil, err
 	}
-	return parseLocks(result.Rows), nil
+	for _, sql := range []string{"SHOW LOCKS DATABASE " + database, "SHOW LOCKS " + quoted} {
+		result, err := hive.Query(ctx, sql)
+		if refused := (*client.Error)(nil); errors.As(err, &refused) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look at the locks: %w", err)
+		}
+		if locks := parseLocks(result.Rows, table); len(locks) > 0 {
+			return locks, nil
+		}
+	}
+	return nil, nil
 }
 
 // lockColumns are how many cells SHOW LOCKS has with DbTxnManager in Hive 3 and 4 (ShowLocksDesc.NEW_FORMAT_SCHEMA), and where in them
-// the user and the host are. Other versions and lock managers have other cells: types and states are known by their words.
+// the table, the user and the host are; the table is NULL in a lock on the database. Other versions and lock managers have other
+// cells: types and states are known by their words.
 const (
-	lockColumns   = 13
-	lockUserPlace = 10
-	lockHostPlace = 11
+	lockColumns    = 13
+	lockTablePlace = 2
+	lockUserPlace  = 10
+	lockHostPlace  = 11
+	lockNoTable    = "NULL"
 )
 
-func parseLocks(rows [][]*string) []tableLock {
+// parseLocks are the writers' locks among rows about the table's database.
+func parseLocks(rows [][]*string, table hiveql.TableName) []tableLock {
 	var out []tableLock
 	for _, row := range rows {
 		cells := make([]string, 0, lockColumns)
@@ -66,6 +83,9 @@ func parseLocks(rows [][]*string) []tableLock {
 		}
 		i := slices.IndexFunc(cells, func(c string) bool { return slices.Contains(writerLocks, strings.ToUpper(c)) })
 		if i < 0 {
+			continue
+		}
+		if len(cells) >= lockColumns && cells[lockTablePlace] != lockNoTable && !strings.EqualFold(cells[lockTablePlace], table.Table) {
 			continue
 		}
 		l := tableLock{Type: strings.ToUpper(cells[i])}

@@ -12,7 +12,10 @@ import (
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
-const showLocksPlain = "SHOW LOCKS `h_statscheck_golden`.`plain`"
+const (
+	showLocksDatabase = "SHOW LOCKS DATABASE `h_statscheck_golden`"
+	showLocksPlain    = "SHOW LOCKS `h_statscheck_golden`.`plain`"
+)
 
 func grid(rows ...[]string) [][]*string {
 	var out [][]*string
@@ -26,14 +29,66 @@ func grid(rows ...[]string) [][]*string {
 	return out
 }
 
-// What Hive 4 prints with transactions, what an older version prints without, and a reader's lock.
+// What Hive 4.0.1 prints of an UPDATE's lock with transactions, what an older version prints without, and a reader's lock.
 func TestParseLocks(t *testing.T) {
-	writer := []string{"17.1", "db", "t", "NULL", "ACQUIRED", "", "EXCL_WRITE", "9", "0", "1764567000000", "etl", "node1", "etl_20260101"}
-	reader := slices.Clone(writer)
-	reader[6] = "SHARED_READ"
-	got := parseLocks(grid([]string{"Lock ID", "Database"}, reader, writer, []string{"db@t", "EXCLUSIVE"}, []string{"db@t", "SHARED"}))
-	if len(got) != 2 || got[0].String() != "EXCL_WRITE acquired by etl@node1" || got[1].String() != "EXCLUSIVE" {
-		t.Errorf("got %v", got)
+	update := []string{"30.1", "m1", "pa", "NULL", "ACQUIRED", "            ", "EXCL_WRITE", "38", "0", "1796139652094", "root", "vm", "root_20261201154039"}
+	with := func(place int, value string) []string {
+		row := slices.Clone(update)
+		row[place] = value
+		return row
+	}
+	table := hiveql.TableName{Database: "m1", Table: "pa"}
+	for name, c := range map[string]struct {
+		row  []string
+		want string
+	}{
+		"a writer":                     {update, "EXCL_WRITE acquired by root@vm"},
+		"of a partition":               {with(3, "ds=a"), "EXCL_WRITE acquired by root@vm"},
+		"that waits":                   {with(4, "WAITING"), "EXCL_WRITE waiting by root@vm"},
+		"of the database":              {with(2, "NULL"), "EXCL_WRITE acquired by root@vm"},
+		"of another table":             {with(2, "pb"), ""},
+		"a reader":                     {with(6, "SHARED_READ"), ""},
+		"a header":                     {[]string{"Lock ID", "Database"}, ""},
+		"one cell for the line":        {[]string{strings.Join(update, "\t")}, "EXCL_WRITE acquired by root@vm"},
+		"a writer, no transactions":    {[]string{"m1@pa", "EXCLUSIVE"}, "EXCLUSIVE"},
+		"a reader, no transactions":    {[]string{"m1@pa", "SHARED"}, ""},
+		"a database, no transactions":  {[]string{"m1", "EXCLUSIVE"}, "EXCLUSIVE"},
+		"a table named as a lock type": {with(2, "exclusive"), ""},
+	} {
+		got := parseLocks(grid(c.row), table)
+		if len(got) > 1 || (len(got) == 1) != (c.want != "") || len(got) == 1 && got[0].String() != c.want {
+			t.Errorf("%s: %v, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The database is asked for its locks, since Hive does not find those of a table that is named with its database; then the table.
+func TestShowLocksOfTheDatabaseFirst(t *testing.T) {
+	lock := grid([]string{"30.1", "d", "t", "NULL", "ACQUIRED", "", "EXCL_WRITE", "38", "0", "1796139652094", "root", "vm", "q"})
+	other := grid([]string{"30.1", "d", "u", "NULL", "ACQUIRED", "", "EXCL_WRITE", "38", "0", "1796139652094", "root", "vm", "q"})
+	old := grid([]string{"d@t", "EXCLUSIVE"})
+	refusal := answer{err: refused(40000, "cannot recognize input near 'SHOW' 'LOCKS' 'DATABASE'")}
+	const ofDatabase, ofTable = "SHOW LOCKS DATABASE `d`", "SHOW LOCKS `d`.`t`"
+	for name, c := range map[string]struct {
+		database, table answer
+		want            int
+		asked           []string
+	}{
+		"transactions":                 {answer{rows: lock}, answer{}, 1, []string{ofDatabase}},
+		"another table's":              {answer{rows: other}, answer{}, 0, []string{ofDatabase, ofTable}},
+		"no transactions":              {answer{}, answer{rows: old}, 1, []string{ofDatabase, ofTable}},
+		"no locks of databases, once":  {refusal, answer{rows: old}, 1, []string{ofDatabase, ofTable}},
+		"neither is told of any locks": {refusal, refusal, 0, []string{ofDatabase, ofTable}},
+	} {
+		hive := newFakeHive(t).on(ofDatabase, c.database).on(ofTable, c.table)
+		got, err := showLocks(t.Context(), hive, hiveql.TableName{Database: "d", Table: "t"})
+		if err != nil || len(got) != c.want || !slices.Equal(hive.statements(), c.asked) {
+			t.Errorf("%s: %v, %v, asked %q", name, got, err, hive.statements())
+		}
+	}
+	lost := newFakeHive(t).on(ofDatabase, answer{err: errors.New("connection lost")})
+	if _, err := showLocks(t.Context(), lost, hiveql.TableName{Database: "d", Table: "t"}); err == nil {
+		t.Error("a lost connection is taken for no locks")
 	}
 }
 
@@ -42,7 +97,7 @@ func TestWriterIsWaitedForThenPutBack(t *testing.T) {
 	clock := t0
 	now := func() time.Time { clock = clock.Add(time.Millisecond); return clock }
 	cfg := RunnerConfig{Now: now, LockWait: 5 * time.Millisecond, LockPoll: time.Microsecond, PutBackPause: time.Minute}
-	hive := hiveWith(t, "faked", "columns").on(showLocksPlain, locked)
+	hive := hiveWith(t, "faked", "columns").on(showLocksDatabase, answer{}).on(showLocksPlain, locked)
 	got := runOne(t, hive, nil, cfg, request1(func(r *Refresh) { r.PutBacks = 2 }))
 	if got.State != RefreshRequested || got.Effect != "" || !strings.Contains(got.Error, "put back: a writer's lock") || len(got.Statements) != 0 {
 		t.Errorf("got %+v", got)
@@ -54,7 +109,7 @@ func TestWriterIsWaitedForThenPutBack(t *testing.T) {
 	for name, first := range map[string][]answer{
 		"gone": {locked, {}}, "no lock manager": {{err: refused(10000, "SHOW LOCKS is not supported")}},
 	} {
-		hive := hiveWith(t, "faked", "columns").on(showLocksPlain, first...)
+		hive := hiveWith(t, "faked", "columns").on(showLocksDatabase, answer{}).on(showLocksPlain, first...)
 		if got := runOne(t, hive, nil, cfg, request1()); got.State != RefreshDone || len(got.Statements) != 1 {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -36,7 +36,7 @@ func (c refreshCmd) dryRun(ctx context.Context) error {
 		return err
 	}
 	if c.Table != "" {
-		if err := c.dryRequest(ctx, s, cfg, upstream, candidates); err != nil {
+		if err := c.dryRequest(ctx, os.Stdout, s, cfg, upstream, candidates); err != nil {
 			return err
 		}
 	}
@@ -69,14 +69,14 @@ func scheduleNames(cfg config.Config) string {
 }
 
 // dryRequest says what this command would do without --dry-run.
-func (c refreshCmd) dryRequest(ctx context.Context, s *store.Store, cfg config.Config, upstream string, candidates []statscheck.Candidate) error {
+func (c refreshCmd) dryRequest(ctx context.Context, w io.Writer, s *store.Store, cfg config.Config, upstream string, candidates []statscheck.Candidate) error {
 	set, err := s.RefreshPolicies(ctx)
 	if err != nil {
 		return err
 	}
 	policy := statscheck.PolicyOf(c.Table, set, cfg.Stats.Refresh.Tables)
 	if why := policy.Bars(""); why != "" {
-		fmt.Printf("%s: a request would be refused: %s\n", c.Table, why)
+		_, _ = fmt.Fprintf(w, "%s: a request would be refused: %s\n", c.Table, why)
 		return nil
 	}
 	table, err := hiveql.ParseTableName(c.Table)
@@ -98,7 +98,11 @@ func (c refreshCmd) dryRequest(ctx context.Context, s *store.Store, cfg config.C
 		columns = append(usage.JoinColumns, usage.OtherColumns...)
 	}
 	named := plain(partitions)
-	statements, err := statscheck.AnalyzeStatements(table, c.mode(), named, columns)
+	version, err := s.HiveVersion(ctx, upstream)
+	if err != nil {
+		return err
+	}
+	statements, err := statscheck.ServerStatements(table, c.mode(), named, columns, version == "" || statscheck.ColumnsCountRows(version))
 	if err != nil {
 		return err
 	}
@@ -109,24 +113,27 @@ func (c refreshCmd) dryRequest(ctx context.Context, s *store.Store, cfg config.C
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: a request would run, %s\n", c.Table, worth(factors[c.Table], c.Priority))
+	_, _ = fmt.Fprintf(w, "%s: a request would run, %s\n", c.Table, worth(factors[c.Table], c.Priority))
 	for _, cand := range candidates {
 		if cand.Table != c.Table {
 			continue
 		}
 		for _, st := range cand.Staleness {
-			fmt.Printf("  %s %s: %s\n", st.Rule, st.Level, st.Reason)
+			_, _ = fmt.Fprintf(w, "  %s %s: %s\n", st.Rule, st.Level, st.Reason)
 		}
 	}
 	for _, p := range partitions {
 		if strings.ContainsAny(p, "*?") {
-			fmt.Printf("  %s of each partition that matches %s\n", c.mode(), p)
+			_, _ = fmt.Fprintf(w, "  %s of each partition that matches %s\n", c.mode(), p)
 		}
 	}
 	for _, sql := range statements {
-		fmt.Println("  " + sql)
+		_, _ = fmt.Fprintln(w, "  "+sql)
 	}
-	fmt.Println("  columns that Hive keeps no statistics of are left out when it runs")
+	if version == "" && c.mode() == statscheck.ModeColumns && len(columns) > 0 {
+		_, _ = fmt.Fprintln(w, "  a server before Hive 3 is asked for the rows too, by COMPUTE STATISTICS without columns: no version is on record yet")
+	}
+	_, _ = fmt.Fprintln(w, "  columns that Hive keeps no statistics of are left out when it runs")
 	return nil
 }
 
