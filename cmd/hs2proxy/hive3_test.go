@@ -178,3 +178,85 @@ func TestHive3Explain(t *testing.T) {
 		}
 	}
 }
+
+// hive3Edges are joins at which Hive 3's rules leave Hive 4's: reducers stand in for buckets, LLAP compares network costs of joins without
+// buckets, and sorted buckets must be hashed alike.
+var hive3Edges = []struct {
+	name, sql string
+	settings  map[string]string
+	want      advisor.Strategy
+}{
+	{"without buckets on 251 nodes", fmt.Sprintf(innerSQL, ""), llapOf(251), advisor.MapJoin},
+	{"without buckets on 252 nodes", fmt.Sprintf(innerSQL, ""), llapOf(252), advisor.DPHJ},
+	{"one reducer, on 252 nodes", fmt.Sprintf(innerSQL, ""), llapOf(252, "hive.exec.reducers.bytes.per.reducer", "1000000000"), advisor.MapJoin},
+	{"two reducers that a setting fixes", fmt.Sprintf(innerSQL, ""), llapOf(252, "hive.exec.reducers.bytes.per.reducer", "1000000000", "mapreduce.job.reduces", "2"), advisor.DPHJ},
+	{"no bucket map joins", fmt.Sprintf(innerSQL, ""), llapOf(252, "hive.convert.join.bucket.mapjoin.tez", "false"), advisor.MapJoin},
+	{"no hash joins of partitions", fmt.Sprintf(innerSQL, ""), llapOf(252, dphjOf, "false"), advisor.MapJoin},
+	{"one bucket", fmt.Sprintf(innerSQL, "_single"), llapOf(252), advisor.MapJoin},
+	{"left outer on 252 nodes", fmt.Sprintf(leftSQL, ""), llapOf(252), advisor.DPHJ},
+	{"above the budget but for the reducers", fmt.Sprintf(innerSQL, ""), llapOf(100, budgetOf, "1500000"), advisor.DPHJ},
+	{"buckets on 252 nodes", fmt.Sprintf(innerSQL, "_bucketed"), llapOf(252), advisor.DPHJ},
+	{"buckets on 251 nodes", fmt.Sprintf(innerSQL, "_bucketed"), llapOf(251), advisor.BucketMapJoin},
+	{
+		"a GROUP BY for buckets", "SELECT a.c, b.v FROM (SELECT k, count(*) c FROM big GROUP BY k) a JOIN small b ON a.k = b.k",
+		map[string]string{"hive.exec.reducers.bytes.per.reducer": "10000000"},
+		advisor.BucketMapJoin,
+	},
+	{
+		"a GROUP BY and one reducer", "SELECT a.c, b.v FROM (SELECT k, count(*) c FROM big GROUP BY k) a JOIN small b ON a.k = b.k",
+		map[string]string{"hive.exec.reducers.bytes.per.reducer": "1000000000"},
+		advisor.MapJoin,
+	},
+	{"buckets of a column that is no key", "SELECT a.v, b.v FROM big_other a JOIN small b ON a.k = b.k", nil, advisor.BucketMapJoin},
+	{"buckets of a column that is not read", "SELECT b.v FROM big_other a JOIN small b ON a.k = b.k", nil, advisor.MapJoin},
+	{"buckets hashed another way", "SELECT a.v, b.v FROM big_sorted a JOIN small_older b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.MergeJoin},
+	{"a cross product, hash joins of partitions on", "SELECT a.v, b.v FROM big a CROSS JOIN small b", map[string]string{dphjOf: "true"}, advisor.MapJoin},
+}
+
+// llapOf are the settings of a cluster of so many nodes with 4 executors each, hash joins of partitions on.
+func llapOf(nodes int, more ...string) map[string]string {
+	hosts := make([]string, nodes)
+	for i := range hosts {
+		hosts[i] = "h" + fmt.Sprint(i)
+	}
+	values := map[string]string{
+		"hive.execution.mode": "llap", "hive.llap.execution.mode": "all", "hive.llap.daemon.service.hosts": strings.Join(hosts, ","),
+		"hive.llap.daemon.num.executors": "4", dphjOf: "true",
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		values[more[i]] = more[i+1]
+	}
+	return values
+}
+
+// TestHive3Edges: each is planned as the rules of Hive 3 foretell.
+func TestHive3Edges(t *testing.T) {
+	h := startHive3(t)
+	var statements []string
+	for _, table := range []struct {
+		name, clause string
+		rows         int64
+	}{
+		{"big_other", "CLUSTERED BY (v) INTO 4 BUCKETS STORED AS ORC", 5_000_000},
+		{"big_single", "CLUSTERED BY (k) INTO 1 BUCKETS STORED AS ORC", 5_000_000},
+		{"small_single", "CLUSTERED BY (k) INTO 1 BUCKETS STORED AS ORC", 20_000},
+		{"small_older", "CLUSTERED BY (k) SORTED BY (k) INTO 4 BUCKETS STORED AS ORC TBLPROPERTIES ('bucketing_version'='1')", 20_000},
+	} {
+		statements = append(statements, fmt.Sprintf("CREATE TABLE %s (k BIGINT, v STRING) %s", table.name, table.clause),
+			fmt.Sprintf("ALTER TABLE %s UPDATE STATISTICS SET ('numRows'='%d','rawDataSize'='%d')", table.name, table.rows, 100*table.rows))
+	}
+	h.run(h.open(h.address), append([]string{"USE " + h.database}, statements...)...)
+	for _, q := range hive3Edges {
+		t.Run(q.name, func(t *testing.T) {
+			h := h.with(t)
+			args := []string{"explain", "--database", h.database}
+			for _, name := range slices.Sorted(maps.Keys(q.settings)) {
+				args = append(args, "--set", name+"="+q.settings[name])
+			}
+			out := h.command(append(args, q.sql)...)
+			if want := fmt.Sprintf("planned %s = simulated %s\n", q.want, q.want); !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		})
+	}
+}
