@@ -2,6 +2,7 @@ package statscheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,16 +29,16 @@ type Proof struct {
 const maxProofStatements = 200
 
 // foretell puts on record what the refresh should change and how to undo it. None of that may fail a refresh: the statistics are worth
-// having without the proof. It returns the partitions' statistics as they are now.
-func (r *Runner) foretell(ctx context.Context, session Session, table hiveql.TableName, job *Refresh, plans []JoinStrategy) []advisor.TableStats {
-	before := r.readPartitions(ctx, session, table, r.provable(ctx, session, table, *job), job.Before.ColumnsRead, *job)
+// having without the proof. It returns the partitions' statistics as they are now, and the names of those that are gone.
+func (r *Runner) foretell(ctx context.Context, session Session, table hiveql.TableName, job *Refresh, plans []JoinStrategy) (before []advisor.TableStats, gone []string) {
+	before, gone = r.readPartitions(ctx, session, table, r.provable(ctx, session, table, *job), job.Before.ColumnsRead, *job)
 	restore, err := RestoreStatements(table, slices.Concat([]advisor.TableStats{*job.Before}, before))
 	if err != nil {
 		restore.Notes = []string{err.Error()}
 	}
 	job.Proof = &Proof{Predictions: Predict(plans), Prediction: GradeUnknown, Restore: restore}
 	if r.cfg.Predicted == nil {
-		return before
+		return before, gone
 	}
 	job.Proof.PredictedAt = r.cfg.Now()
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
@@ -46,7 +47,25 @@ func (r *Runner) foretell(ctx context.Context, session Session, table hiveql.Tab
 		r.log.Warn().Err(err).Int64("refresh", job.ID).Str("table", job.Table).Msg("prediction not recorded before the ANALYZE; it counts for nothing")
 		job.Proof.PredictedAt, job.Proof.Predictions = time.Time{}, nil
 	}
-	return before
+	return before, gone
+}
+
+// leaveOut takes partitions that are gone out of the refresh: Hive would run the ANALYZE on Tez and fail there, for want of a folder.
+func leaveOut(job *Refresh, gone []string) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(job.Partitions), func(name string) bool { return slices.Contains(gone, name) })
+	if len(left) == 0 && len(job.Partitions) > 0 {
+		return fmt.Errorf("the table has no partition %s", strings.Join(gone, ", "))
+	}
+	job.Partitions = left
+	note := "without " + strings.Join(gone, ", ") + ": there is no such partition"
+	if len(gone) > 3 {
+		note = fmt.Sprintf("without %d partitions that are gone", len(gone))
+	}
+	job.Scope = strings.TrimPrefix(job.Scope+"; "+note, "; ")
+	return nil
 }
 
 // prove grades what was foretold and pairs the statistics.
@@ -58,7 +77,7 @@ func (r *Runner) prove(ctx context.Context, session Session, table hiveql.TableN
 	for i, p := range before {
 		names[i] = p.Partition
 	}
-	after := r.readPartitions(ctx, session, table, names, job.Before.ColumnsRead, *job)
+	after, _ := r.readPartitions(ctx, session, table, names, job.Before.ColumnsRead, *job)
 	job.Proof.Statistics = StatisticChanges(
 		slices.Concat([]advisor.TableStats{*job.Before}, before), slices.Concat([]advisor.TableStats{*job.After}, after))
 	job.Proof.Predictions, job.Proof.Prediction = GradePredictions(job.Proof.Predictions, job.Plans)
@@ -102,23 +121,25 @@ func (r *Runner) showPartitions(ctx context.Context, session Session, table hive
 
 // readPartitions reads those it can, with their columns where that costs few statements. A partition may be gone by now, and a
 // connection that broke shows itself in what follows.
-func (r *Runner) readPartitions(ctx context.Context, session Session, table hiveql.TableName, names, columns []string, job Refresh) []advisor.TableStats {
+func (r *Runner) readPartitions(ctx context.Context, session Session, table hiveql.TableName, names, columns []string, job Refresh) (read []advisor.TableStats, gone []string) {
 	if len(names)*(1+len(columns)) > maxProofStatements {
 		columns = nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
 	defer cancel()
-	var out []advisor.TableStats
 	for _, name := range names {
 		p, err := ReadPartition(ctx, session, table, name, columns)
+		if errors.Is(err, ErrTableGone) {
+			gone = append(gone, name)
+		}
 		if err != nil {
 			r.log.Debug().Err(err).Int64("refresh", job.ID).Str("partition", name).Msg("statistics of a partition not read; they are not compared")
 			if ctx.Err() != nil {
-				return out
+				return read, gone
 			}
 			continue
 		}
-		out = append(out, p)
+		read = append(read, p)
 	}
-	return out
+	return read, gone
 }

@@ -228,7 +228,10 @@ func (r *Runner) run(ctx context.Context, job *Refresh) error {
 	}
 	r.progress(ctx, *job, "explains the affected queries before")
 	plansBefore := r.plansBefore(ctx, *job)
-	partitionsBefore := r.foretell(ctx, session, table, job, plansBefore)
+	partitionsBefore, gone := r.foretell(ctx, session, table, job, plansBefore)
+	if err := leaveOut(job, gone); err != nil {
+		return err
+	}
 	if err := r.analyze(ctx, session, table, columns, job); err != nil {
 		return err
 	}
