@@ -32,12 +32,12 @@ ORDER BY explained_at DESC, id DESC
 LIMIT 1`
 
 const planInsert = `
-INSERT INTO hs2proxy.plans (upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time, llap_nodes, llap_executors)
-VALUES (@upstream, @fingerprint, @database, @settings_hash, @plan_hash, @version, @settings, @text, @cause, @at, @at, @duration, @nodes, @executors)
+INSERT INTO hs2proxy.plans (upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time, llap_nodes, llap_executors, replay)
+VALUES (@upstream, @fingerprint, @database, @settings_hash, @plan_hash, @version, @settings, @text, @cause, @at, @at, @duration, @nodes, @executors, @replay)
 RETURNING id`
 
 const planSeenAgain = `
-UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_time = @duration, plan_text = coalesce(@text, plan_text),
+UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_time = @duration, plan_text = coalesce(@text, plan_text), replay = @replay,
     llap_nodes = CASE WHEN @nodes > 0 THEN @nodes ELSE llap_nodes END, llap_executors = CASE WHEN @nodes > 0 THEN @executors ELSE llap_executors END
 WHERE id = @plan`
 
@@ -87,6 +87,7 @@ func (r *recording) plan(ctx context.Context, batch *pgx.Batch, a Analysis) (int
 		if joins, err = r.joinRows(a); err != nil {
 			return 0, err
 		}
+		args["replay"] = replayForm(a.ExplainedAt, a.Settings, joins)
 	}
 	switch {
 	case known:

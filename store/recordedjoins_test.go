@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,6 +153,65 @@ func TestRecordedJoinsComeBackWhole(t *testing.T) {
 	}
 }
 
+// TestRecordedJoinsOfEitherForm: random joins are the same read from the replay form, from JSON, as of plans recorded before there was that
+// form, and from JSON where a program that does not know the form has recorded the plan since.
+func TestRecordedJoinsOfEitherForm(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	r := rand.New(rand.NewPCG(7, 8)) // #nosec G404 -- the same every time
+	var last store.Analysis
+	for i := range 60 {
+		a := *analysis([]string{"hive-a", "hive-b"}[i%2], fmt.Sprint("f", i), t0)
+		for range 1 + i%3 {
+			a.Joins = append(a.Joins, store.RandomVerdict(r))
+		}
+		if i%4 == 0 {
+			a.Settings["hive.execution.mode"] = "LLAP"
+		}
+		f.ok(f.RecordPlan(t.Context(), a))
+		last = a
+	}
+	read := func() []string {
+		t.Helper()
+		var out []string
+		f.ok(f.RecordedJoins(t.Context(), store.JoinFilter{}, func(j *store.RecordedJoin) error {
+			text, err := json.Marshal(j)
+			out = append(out, string(text))
+			return err
+		}))
+		slices.Sort(out)
+		if len(out) != 120 {
+			t.Fatalf("%d joins", len(out))
+		}
+		return out
+	}
+	differ := func(what string, got, want []string) {
+		t.Helper()
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("%s\n%s\nwant\n%s", what, got[i], want[i])
+			}
+		}
+	}
+	fast := read()
+	f.want("60", `SELECT count(replay) FROM hs2proxy.plans`)
+	if all := strings.Join(fast, ""); !strings.Contains(all, `"Attempts":[{`) || !strings.Contains(all, `"Attempts":null`) {
+		t.Error("not both with and without attempts")
+	}
+	f.exec(`UPDATE hs2proxy.plans SET replay = NULL WHERE id % 2 = 0`)
+	differ("half read from JSON", read(), fast)
+	f.exec(`UPDATE hs2proxy.plans SET replay = NULL`)
+	differ("read from JSON", read(), fast)
+	// Explained again, the plan has the form again.
+	last.ExplainedAt = t0.Add(time.Hour)
+	f.ok(f.RecordPlan(t.Context(), last))
+	f.want("1", `SELECT count(replay) FROM hs2proxy.plans`)
+	f.exec(`UPDATE hs2proxy.plans SET explained_at = explained_at + interval '1 hour' WHERE replay IS NOT NULL`)
+	f.exec(`UPDATE hs2proxy.joins SET budget_bytes = 123456789 WHERE plan_id = (SELECT id FROM hs2proxy.plans WHERE replay IS NOT NULL)`)
+	if n := strings.Count(strings.Join(read(), ""), `"Budget":123456789`); n != len(last.Joins) {
+		t.Errorf("of %d joins %d are not read from an old replay form", len(last.Joins), n)
+	}
+}
+
 func TestRecordedJoinsEnd(t *testing.T) {
 	f := newFixture(t, store.Options{MaxConns: 1})
 	for i := range 3000 {
@@ -184,6 +244,11 @@ func TestRecordedJoinsEnd(t *testing.T) {
 	if n != 3003 {
 		t.Errorf("%d joins of 3003", n)
 	}
+	f.exec(`UPDATE hs2proxy.plans SET replay = substr(replay, 1, length(replay) - 1) WHERE id = (SELECT max(id) FROM hs2proxy.plans)`)
+	if err := f.RecordedJoins(t.Context(), store.JoinFilter{}, func(*store.RecordedJoin) error { return nil }); err == nil || !strings.Contains(err.Error(), "replay form") {
+		t.Errorf("a replay form cut short: %v", err)
+	}
+	f.exec(`UPDATE hs2proxy.plans SET replay = NULL WHERE id = (SELECT max(id) FROM hs2proxy.plans)`)
 	f.exec(`UPDATE hs2proxy.joins SET inputs = '{"no": "list"}' WHERE plan_id = (SELECT max(plan_id) FROM hs2proxy.joins)`)
 	if err := f.RecordedJoins(t.Context(), store.JoinFilter{}, func(*store.RecordedJoin) error { return nil }); err == nil || !strings.Contains(err.Error(), "inputs") {
 		t.Errorf("inputs that are no list: %v", err)

@@ -11,9 +11,9 @@ import (
 const copyPlans = `
 WITH q AS (INSERT INTO hs2proxy.queries SELECT fingerprint || '-' || g, kind, normalized, sample_sql, first_seen, last_seen, runs
            FROM hs2proxy.queries, generate_series(1, $1) g RETURNING 1),
-     p AS (INSERT INTO hs2proxy.plans (id, upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time)
+     p AS (INSERT INTO hs2proxy.plans (id, upstream_id, fingerprint, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time, replay)
            OVERRIDING SYSTEM VALUE
-           SELECT g * 1000::bigint + id, upstream_id, fingerprint || '-' || g, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time
+           SELECT g * 1000::bigint + id, upstream_id, fingerprint || '-' || g, database_name, settings_hash, plan_hash, hive_version, settings, plan_text, cause, first_explained_at, explained_at, explain_time, replay
            FROM hs2proxy.plans, generate_series(1, $1) g RETURNING 1)
 INSERT INTO hs2proxy.joins SELECT (jsonb_populate_record(j, jsonb_build_object('plan_id', g * 1000::bigint + j.plan_id))).*
 FROM hs2proxy.joins j, generate_series(1, $1) g`
