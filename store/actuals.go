@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,52 +57,66 @@ WHERE excluded.counted_at >= a.counted_at`
 // RecordActuals stores the counts of one run beside its plan, in one transaction; of each operator the latest run stays. Again with
 // the same is no other run. Counts of a statement that has no plan here are left out.
 func (s *Store) RecordActuals(ctx context.Context, a Actuals) error {
-	return s.observe(ctx, "record actual rows", []string{a.Upstream}, func(ctx context.Context, tx pgx.Tx) error {
-		upstream, err := s.upstreamID(ctx, a.Upstream)
-		if err != nil {
-			return err
+	_, err := s.Record(ctx, []Record{{Actuals: &a}})
+	return err
+}
+
+func (w *wave) addActuals(ctx context.Context, a Actuals) error {
+	upstream, err := w.s.upstreamID(ctx, a.Upstream)
+	if err != nil {
+		return err
+	}
+	r := recording{s: w.s, tx: w.tx, upstream: upstream, unused: a.StatementID == ""}
+	r.o.Statement.StartedAt = a.At
+	w.actuals = append(w.actuals, actualsEntry{r, &a})
+	if a.StatementID != "" || a.Analysis == nil || a.Analysis.Error != "" {
+		return nil
+	}
+	if err := w.explain(upstream, a.Analysis); err != nil {
+		return err
+	}
+	w.explained.o.Statement.StartedAt = a.At
+	return nil
+}
+
+// countedPlan is the plan that the counts are of; 0 where there is none.
+func (w *wave) countedPlan(a actualsEntry) int64 {
+	if a.actuals.StatementID == "" {
+		if w.explained == nil {
+			return 0
 		}
-		r := recording{s: s, tx: tx, upstream: upstream, unused: a.StatementID == ""}
-		r.o.Statement.StartedAt = a.At
-		batch := &pgx.Batch{}
-		plan, err := r.counted(ctx, batch, &a)
-		if err != nil || plan == 0 {
-			return err
+		return w.explained.plan
+	}
+	for _, e := range w.entries {
+		if e.o.Statement.ID == a.actuals.StatementID && e.plan != 0 {
+			return e.plan
 		}
-		for _, o := range a.Operators {
+	}
+	return w.old[a.actuals.StatementID].plan
+}
+
+// countedSeen notes what the counts tell of their plan.
+func (w *wave) countedSeen(a actualsEntry) {
+	plan := w.countedPlan(a)
+	if plan != 0 && a.actuals.Fingerprint != "" {
+		w.findings.add(&a.recording, plan, text(a.actuals.Fingerprint), a.actuals.Findings)
+	}
+}
+
+func (w *wave) queueActuals() {
+	for _, a := range w.actuals {
+		plan := w.countedPlan(a)
+		if plan == 0 {
+			continue
+		}
+		for _, o := range a.actuals.Operators {
 			if o.Estimated < 0 || o.Actual < 0 {
 				continue
 			}
-			batch.Queue(actualUpsert, pgx.NamedArgs{
-				"plan": plan, "operator": text(o.ID), "kind": text(o.Kind), "vertex": text(o.Vertex), "source": string(a.Source),
-				"statement": orNil(a.StatementID), "estimated": o.Estimated, "actual": o.Actual, "q": o.QError(), "at": r.started(),
+			w.last.Queue(actualUpsert, pgx.NamedArgs{
+				"plan": plan, "operator": text(o.ID), "kind": text(o.Kind), "vertex": text(o.Vertex), "source": string(a.actuals.Source),
+				"statement": orNil(a.actuals.StatementID), "estimated": o.Estimated, "actual": o.Actual, "q": o.QError(), "at": a.started(),
 			})
 		}
-		if a.Fingerprint != "" {
-			r.queueFindings(batch, plan, Analysis{Fingerprint: text(a.Fingerprint), Findings: a.Findings})
-		}
-		return tx.SendBatch(ctx, batch).Close()
-	})
-}
-
-// counted is the plan that the counts are of; 0 where there is none. What batch holds then is to be sent.
-func (r *recording) counted(ctx context.Context, batch *pgx.Batch, a *Actuals) (int64, error) {
-	if a.StatementID == "" {
-		if a.Analysis == nil || a.Analysis.Error != "" {
-			return 0, nil
-		}
-		analysis := *a.Analysis
-		analysis.ExplainedAt = stamp(analysis.ExplainedAt)
-		r.o.Analysis = &analysis
-		return r.plan(ctx, batch, analysis)
 	}
-	var plan *int64
-	err := r.tx.QueryRow(ctx, statementPlan, pgx.NamedArgs{"id": a.StatementID}).Scan(&plan)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && plan == nil {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return *plan, nil
 }

@@ -24,13 +24,6 @@ WHERE t.upstream_id = @upstream AND t.name = @name
                     AND x.files_after IS NOT DISTINCT FROM @files_after::bigint)
 ON CONFLICT DO NOTHING`
 
-// foreignExplained takes back what a write explains that comes to light only now: it ended while the files were read, or another
-// proxy saw it.
-const foreignExplained = `
-DELETE FROM hs2proxy.foreign_writes f USING hs2proxy.tables t
-WHERE t.id = f.table_id AND t.upstream_id = @upstream AND t.name = @name AND NOT f.listed
-  AND f.since <= @at::timestamptz AND f.seen_at >= coalesce(@started::timestamptz, @at::timestamptz)`
-
 // AddForeignWrites records changes by others, each once. One that a write on record explains is left out.
 func (s *Store) AddForeignWrites(ctx context.Context, upstream, table string, list []statscheck.ForeignWrite) error {
 	if len(list) == 0 {

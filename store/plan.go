@@ -41,10 +41,6 @@ UPDATE hs2proxy.plans SET explained_at = @at, explains = explains + 1, explain_t
     llap_nodes = CASE WHEN @nodes > 0 THEN @nodes ELSE llap_nodes END, llap_executors = CASE WHEN @nodes > 0 THEN @executors ELSE llap_executors END
 WHERE id = @plan`
 
-const planUse = `
-INSERT INTO hs2proxy.plan_uses AS u (plan_id, day, uses) VALUES (@plan, @day, 1)
-ON CONFLICT (plan_id, day) DO UPDATE SET uses = u.uses + 1`
-
 type planRow struct {
 	ID          int64
 	PlanHash    string
@@ -52,15 +48,9 @@ type planRow struct {
 	ExplainedAt time.Time
 }
 
-// plan finds or makes the row of an analysis and returns its key. a.ExplainedAt is set. What goes with the row is put into batch.
-func (r *recording) plan(ctx context.Context, batch *pgx.Batch, a Analysis) (int64, error) {
-	if a.Fingerprint == "" {
-		a.Fingerprint = r.o.Statement.Info.Fingerprint
-	}
-	if a.Fingerprint == "" {
-		return 0, fmt.Errorf("%w: the analysis names no query", ErrData)
-	}
-	a.Fingerprint, a.Database, a.HiveVersion = text(a.Fingerprint), text(a.Database), text(a.HiveVersion)
+// recordPlan finds or makes the row of an analysis and returns its key. a.ExplainedAt is set, and a.Fingerprint; what changed since the
+// plan before is added to its findings.
+func (r *recording) recordPlan(ctx context.Context, a *Analysis) (int64, error) {
 	settings, err := asJSON(settingsOf(a.Settings))
 	if err != nil {
 		return 0, err
@@ -70,53 +60,40 @@ func (r *recording) plan(ctx context.Context, batch *pgx.Batch, a Analysis) (int
 		"plan_hash": shape(a.Joins), "version": a.HiveVersion, "at": a.ExplainedAt, "latest": a.Reused, "cause": cause(a.Cause),
 		"duration": a.Duration, "text": []byte(nil), "nodes": max(a.Nodes, 0), "executors": max(a.NodeExecutors, 0),
 	}
-	if plan := r.planText(a); plan != "" {
+	if plan := r.planText(*a); plan != "" {
 		if args["text"], err = compress(plan); err != nil {
 			return 0, err
 		}
 	}
-	before, err := r.planBefore(ctx, a, args)
+	before, err := r.planBefore(ctx, *a, args)
 	if err != nil {
 		return 0, err
 	}
 	same := before != nil && before.PlanHash == args["plan_hash"] && before.HiveVersion == a.HiveVersion
-	var id int64
-	known := before != nil && (a.Reused || same && !a.ExplainedAt.After(before.ExplainedAt))
-	var joins []joinRow
-	if !known {
-		if joins, err = r.joinRows(a); err != nil {
-			return 0, err
-		}
-		args["replay"] = replayForm(a.ExplainedAt, a.Settings, joins)
+	if before != nil && (a.Reused || same && !a.ExplainedAt.After(before.ExplainedAt)) {
+		return before.ID, nil
 	}
-	switch {
-	case known:
-		id = before.ID
-	case same:
-		id = before.ID
-		args["plan"] = id
-		if _, err := r.tx.Exec(ctx, planSeenAgain, args); err != nil {
-			return 0, err
-		}
-		err = r.saveJoins(ctx, id, joins)
-	default:
-		if err := r.tx.QueryRow(ctx, planInsert, args).Scan(&id); err != nil {
-			return 0, err
-		}
-		if err = r.saveJoins(ctx, id, joins); err == nil {
-			args["plan"] = id
-			err = r.comparePlans(ctx, &a, joins, args)
-		}
-	}
+	joins, err := r.joinRows(*a)
 	if err != nil {
 		return 0, err
 	}
-	r.queueTables(batch, id, a)
-	r.queueFindings(batch, id, a)
-	if !r.unused {
-		batch.Queue(planUse, pgx.NamedArgs{"plan": id, "day": r.started()})
+	args["replay"] = replayForm(a.ExplainedAt, a.Settings, joins)
+	if same {
+		args["plan"] = before.ID
+		if _, err := r.tx.Exec(ctx, planSeenAgain, args); err != nil {
+			return 0, err
+		}
+		return before.ID, r.saveJoins(ctx, before.ID, joins)
 	}
-	return id, nil
+	var id int64
+	if err := r.tx.QueryRow(ctx, planInsert, args).Scan(&id); err != nil {
+		return 0, err
+	}
+	if err := r.saveJoins(ctx, id, joins); err != nil {
+		return 0, err
+	}
+	args["plan"] = id
+	return id, r.comparePlans(ctx, a, joins, args)
 }
 
 func (r *recording) joinRows(a Analysis) (joins []joinRow, err error) {

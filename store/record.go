@@ -2,12 +2,11 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
@@ -18,55 +17,26 @@ INSERT INTO hs2proxy.queries (fingerprint, kind, normalized, first_seen, last_se
 VALUES (@fingerprint, @kind, @normalized, @started, @started)
 ON CONFLICT (fingerprint) DO NOTHING`
 
-const statementInsert = `
-INSERT INTO hs2proxy.statements (id, session_id, operation_id, fingerprint, kind, database_name, sql_text, truncated, state, started_at)
-VALUES (@id, @session, @operation, @fingerprint, @kind, @database, @sql, @truncated, 'RUNNING', @started)
-ON CONFLICT (id) DO NOTHING`
-
-const statementLock = `SELECT state, analyzed_at IS NOT NULL FROM hs2proxy.statements WHERE id = @id FOR UPDATE`
-
-const statementOutcome = `
-UPDATE hs2proxy.statements SET
-    operation_id = coalesce(operation_id, @operation), state = @state, ended_at = @ended, error_code = @code, sql_state = @sqlstate,
-    error_message = @message, modified_rows = coalesce(@modified, modified_rows)
-WHERE id = @id`
-
-const statementProgress = `
-UPDATE hs2proxy.statements SET operation_id = coalesce(operation_id, @operation), modified_rows = coalesce(modified_rows, @modified)
-WHERE id = @id AND (operation_id IS NULL AND @operation::uuid IS NOT NULL OR modified_rows IS NULL AND @modified::bigint IS NOT NULL)`
-
-const statementAnalyzed = `
-UPDATE hs2proxy.statements SET plan_id = @plan, analyzed_at = @at, explain_error = @error WHERE id = @id`
-
-const queryRun = `
-UPDATE hs2proxy.queries SET runs = runs + 1, first_seen = least(first_seen, @started), last_seen = greatest(last_seen, @started),
-    sample_sql = CASE WHEN @sample::text IS NULL THEN sample_sql ELSE @sample END
-WHERE fingerprint = @fingerprint`
+// queriesRun counts runs; it makes the rows that are not there.
+const queriesRun = `
+INSERT INTO hs2proxy.queries AS q (fingerprint, kind, normalized, sample_sql, first_seen, last_seen, runs)
+SELECT x.fingerprint, x.kind, x.normalized, x.sample, x.first_seen, x.last_seen, x.runs
+FROM unnest(@fingerprints::text[], @kinds::text[], @normalized::text[], @samples::text[], @first::timestamptz[], @last::timestamptz[], @runs::bigint[])
+     AS x(fingerprint, kind, normalized, sample, first_seen, last_seen, runs)
+ORDER BY x.fingerprint COLLATE "C"
+ON CONFLICT (fingerprint) DO UPDATE SET
+    runs = q.runs + excluded.runs, first_seen = least(q.first_seen, excluded.first_seen), last_seen = greatest(q.last_seen, excluded.last_seen),
+    sample_sql = coalesce(excluded.sample_sql, q.sample_sql)`
 
 // RecordStatement stores what is known of a statement, in one transaction. It may be called any number of times for one
 // statement, as it starts, ends and is analysed, and again by a spool: what is new is added, runs and findings count
 // once, and an outcome is never taken back (LOST gives way to a real one).
 func (s *Store) RecordStatement(ctx context.Context, o Observation) error {
-	upstreams := []string{o.Session.Upstream}
-	for _, w := range o.Writes {
-		if w.Upstream != "" {
-			upstreams = append(upstreams, w.Upstream)
-		}
-	}
-	return s.observe(ctx, "record statement", upstreams, func(ctx context.Context, tx pgx.Tx) error {
-		upstream, err := s.upstreamID(ctx, o.Session.Upstream)
-		if err != nil {
-			return err
-		}
-		r := recording{s: s, tx: tx, upstream: upstream, o: o}
-		return r.run(ctx)
-	})
+	_, err := s.Record(ctx, []Record{{Observation: &o}})
+	return err
 }
 
-// recording is one run of RecordStatement's transaction.
-//
-// Lock order, for all transactions of this package: statement, plan chain (advisory), plan, tables by name, findings by
-// kind and subject, uses, tables analysed and contradicted, query, tables written by name. Deadlocks that remain are run again.
+// recording is what is recorded in a transaction: an observation, or an analysis that belongs to none.
 type recording struct {
 	s        *Store
 	tx       pgx.Tx
@@ -76,73 +46,29 @@ type recording struct {
 	unused bool
 }
 
-func (r *recording) run(ctx context.Context) error {
-	inserted, old, err := r.insert(ctx)
-	if err != nil {
-		return err
-	}
-	st := r.o.Statement
-	batch := &pgx.Batch{}
-	if r.o.Analysis != nil {
-		analysis := *r.o.Analysis
-		ended := concludes(st, old.state)
-		switch {
-		case !old.analyzed:
-			if ended {
-				analysis.Findings = slices.Concat(analysis.Findings, r.o.Findings)
-			}
-			err = r.analysis(ctx, batch, analysis)
-		case ended && len(r.o.Findings) > 0:
-			err = r.endFindings(ctx, batch, analysis)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	r.queueOutcome(batch, st, old.state)
-	r.queueSignals(batch)
-	if inserted && st.Info.Fingerprint != "" {
-		batch.Queue(queryRun, pgx.NamedArgs{
-			"fingerprint": text(st.Info.Fingerprint), "started": r.started(), "sample": r.sample(),
-		})
-	}
-	if err := r.tx.SendBatch(ctx, batch).Close(); err != nil {
-		return err
-	}
-	return addWrites(ctx, r.tx, r.s, r.writes())
-}
-
+// oldStatement is a statement that was there.
 type oldStatement struct {
 	state    intercept.State
 	analyzed bool
+	// plan is 0 when it had none.
+	plan int64
 }
 
-// insert makes sure of the rows the statement hangs on, and of its own, which it locks.
-func (r *recording) insert(ctx context.Context) (inserted bool, old oldStatement, err error) {
-	st := r.o.Statement
-	session, err := r.s.sessionArgs(r.upstream, r.o.Session)
-	if err != nil {
-		return false, old, err
+// begin takes what was known of the statement, and decides what of the analysis is new.
+func (e *entry) begin(there map[string]oldStatement) {
+	st := e.o.Statement
+	e.old, e.there = there[st.ID]
+	if !e.there {
+		e.old.state = intercept.StateRunning
 	}
-	batch := &pgx.Batch{}
-	if st.Info.Fingerprint != "" {
-		batch.Queue(queryInsert, pgx.NamedArgs{
-			"fingerprint": text(st.Info.Fingerprint), "kind": kind(st.Info.Kind), "normalized": r.normalized(), "started": r.started(),
-		})
+	e.concluded = concludes(st, e.old.state)
+	if e.o.Analysis == nil || e.old.analyzed {
+		return
 	}
-	batch.Queue(sessionInsert, session)
-	batch.Queue(statementInsert, pgx.NamedArgs{
-		"id": st.ID, "session": r.o.Session.Handle.ID(), "operation": orNil(st.OperationID), "fingerprint": orNil(text(st.Info.Fingerprint)),
-		"kind": kind(st.Info.Kind), "database": text(st.Database), "sql": r.sqlText(), "truncated": st.Truncated, "started": r.started(),
-	}).Exec(func(tag pgconn.CommandTag) error {
-		inserted = tag.RowsAffected() == 1
-		return nil
-	})
-	batch.Queue(statementLock, pgx.NamedArgs{"id": st.ID}).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&old.state, &old.analyzed)
-	})
-	err = r.tx.SendBatch(ctx, batch).Close()
-	return inserted, old, err
+	e.analysis = e.o.Analysis // a copy of ours
+	if e.concluded {
+		e.analysis.Findings = slices.Concat(e.analysis.Findings, e.o.Findings)
+	}
 }
 
 // concludes: the statement's state is final and was not recorded before.
@@ -150,37 +76,72 @@ func concludes(st intercept.Statement, old intercept.State) bool {
 	return st.State != "" && st.State.Final() && (old == intercept.StateRunning || old == intercept.StateLost && st.State != intercept.StateLost)
 }
 
-const statementPlan = `SELECT plan_id FROM hs2proxy.statements WHERE id = @id`
-
-// endFindings adds what the end of a statement tells of a plan that was recorded before.
-func (r *recording) endFindings(ctx context.Context, batch *pgx.Batch, a Analysis) error {
-	var plan *int64
-	if err := r.tx.QueryRow(ctx, statementPlan, pgx.NamedArgs{"id": r.o.Statement.ID}).Scan(&plan); err != nil {
-		return fmt.Errorf("read the statement's plan: %w", err)
+// statementSeen notes what goes with a statement, but for its plan and its own row.
+func (w *wave) statementSeen(e *entry) {
+	if a := e.o.Analysis; a != nil && e.old.analyzed && e.concluded && e.old.plan != 0 && a.Fingerprint != "" {
+		w.findings.add(&e.recording, e.old.plan, a.Fingerprint, e.o.Findings)
 	}
-	if a.Fingerprint == "" {
-		a.Fingerprint = r.o.Statement.Info.Fingerprint
+	if !e.there && e.o.Statement.Info.Fingerprint != "" {
+		w.queryRan(e)
 	}
-	if plan != nil && a.Fingerprint != "" {
-		r.queueFindings(batch, *plan, Analysis{Fingerprint: text(a.Fingerprint), Findings: r.o.Findings})
+	if a := e.o.Analyzed; a != nil && a.Table != "" {
+		w.tables.named(e.upstream, text(a.Table), e.ended())
 	}
-	return nil
+	for _, c := range e.o.Contradictions {
+		w.tables.named(e.upstream, text(c.Table), e.ended())
+	}
+	w.writes = append(w.writes, e.writes()...)
 }
 
-// queueOutcome writes the final state once.
-func (r *recording) queueOutcome(batch *pgx.Batch, st intercept.Statement, old intercept.State) {
-	if !concludes(st, old) {
-		batch.Queue(statementProgress, pgx.NamedArgs{"id": st.ID, "operation": orNil(st.OperationID), "modified": st.ModifiedRows})
+// queryRow is what a wave has of a query.
+type queryRow struct {
+	fingerprint, kind, normalized string
+	sample                        *string
+	first, last                   time.Time
+	runs                          int64
+}
+
+func (w *wave) queryRan(e *entry) {
+	fingerprint, at := text(e.o.Statement.Info.Fingerprint), e.started()
+	q := w.queries[fingerprint]
+	if q == nil {
+		q = &queryRow{fingerprint: fingerprint, kind: kind(e.o.Statement.Info.Kind), normalized: e.normalized(), first: at, last: at}
+		w.queries[fingerprint] = q
+	}
+	q.runs++
+	if at.Before(q.first) {
+		q.first = at
+	}
+	if at.After(q.last) {
+		q.last = at
+	}
+	if sample := e.sample(); sample != nil {
+		q.sample = sample
+	}
+}
+
+func (w *wave) queueQueries() {
+	if len(w.queries) == 0 {
 		return
 	}
-	ended := st.EndedAt
-	if ended.IsZero() {
-		ended = r.s.o.Now()
-	}
-	batch.Queue(statementOutcome, pgx.NamedArgs{
-		"id": st.ID, "operation": orNil(st.OperationID), "state": string(st.State), "ended": stamp(ended), "code": st.ErrorCode,
-		"sqlstate": text(st.SQLState), "message": r.message(st.ErrorMessage), "modified": st.ModifiedRows,
+	rows := slices.Collect(maps.Values(w.queries))
+	w.last.Queue(queriesRun, pgx.NamedArgs{
+		"fingerprints": column(rows, func(q *queryRow) string { return q.fingerprint }),
+		"kinds":        column(rows, func(q *queryRow) string { return q.kind }),
+		"normalized":   column(rows, func(q *queryRow) string { return q.normalized }),
+		"samples":      column(rows, func(q *queryRow) *string { return q.sample }),
+		"first":        column(rows, func(q *queryRow) time.Time { return q.first }),
+		"last":         column(rows, func(q *queryRow) time.Time { return q.last }),
+		"runs":         column(rows, func(q *queryRow) int64 { return q.runs }),
 	})
+}
+
+// ended is when the statement ended, or began where that is not known.
+func (r *recording) ended() time.Time {
+	if r.o.Statement.EndedAt.IsZero() {
+		return r.started()
+	}
+	return stamp(r.o.Statement.EndedAt)
 }
 
 func (r *recording) writes() []TableWrite {
@@ -244,25 +205,6 @@ func (r *recording) message(msg string) string {
 		msg = withoutLiterals(msg, r.o.Statement.SQL, r.o.Statement.Info.Normalized)
 	}
 	return message(r.s.o.Redact.Text(msg))
-}
-
-// analysis records what was made of the statement's plan and links it, with what it puts into batch.
-func (r *recording) analysis(ctx context.Context, batch *pgx.Batch, a Analysis) error {
-	at := a.ExplainedAt
-	if at.IsZero() {
-		at = r.s.o.Now()
-	}
-	args := pgx.NamedArgs{"id": r.o.Statement.ID, "at": stamp(at), "plan": nil, "error": r.message(a.Error)}
-	if a.Error == "" {
-		a.ExplainedAt = stamp(at)
-		plan, err := r.plan(ctx, batch, a)
-		if err != nil {
-			return fmt.Errorf("plan: %w", err)
-		}
-		args["plan"] = plan
-	}
-	batch.Queue(statementAnalyzed, args)
-	return nil
 }
 
 func kind(k hiveql.Kind) string {

@@ -84,7 +84,7 @@ func TestReplayInOneGoEqualsLiveRecording(t *testing.T) {
 	live.ok(live.RecordStatement(t.Context(), store.Observation{Session: s, Statement: st, Analysis: full.Analysis}))
 	live.ok(live.RecordStatement(t.Context(), full))
 	replay.ok(replay.RecordStatement(t.Context(), full))
-	if a, b := live.snapshot(), replay.snapshot(); a != b {
+	if a, b := live.content(), replay.content(); a != b { // the keys of the tables differ
 		t.Errorf("live:\n%s\nreplayed:\n%s", a, b)
 	}
 }

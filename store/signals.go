@@ -143,30 +143,29 @@ SELECT t.id, @statement, @kind, @estimated, @actual, @at_least, @certain, @words
 FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
 ON CONFLICT DO NOTHING`
 
-// queueSignals records what the end of a statement tells of tables' statistics.
-func (r *recording) queueSignals(batch *pgx.Batch) {
-	ended := r.o.Statement.EndedAt
-	if ended.IsZero() {
-		ended = r.started()
+// queueSignals records what the ends of statements tell of tables' statistics.
+func (w *wave) queueSignals() {
+	for _, e := range w.entries {
+		e.queueSignals(w.last)
 	}
+}
+
+func (r *recording) queueSignals(batch *pgx.Batch) {
+	ended := r.ended()
 	if a := r.o.Analyzed; a != nil && a.Table != "" {
-		args := pgx.NamedArgs{
+		batch.Queue(analyzeInsert, pgx.NamedArgs{
 			"upstream": r.upstream, "name": text(a.Table), "statement": r.o.Statement.ID, "partition": specs(r.s.o.Redact, []string{a.Partition})[0], "for_columns": a.ForColumns,
-			"columns": texts(a.Columns), "counts": a.CountsRows, "started": r.started(), "ended": stamp(ended), "at": stamp(ended),
-		}
-		batch.Queue(tableInsert, args)
-		batch.Queue(analyzeInsert, args)
+			"columns": texts(a.Columns), "counts": a.CountsRows, "started": r.started(), "ended": ended,
+		})
 	}
 	for _, c := range r.o.Contradictions {
-		at := c.At
-		if at.IsZero() {
-			at = ended
+		at := ended
+		if !c.At.IsZero() {
+			at = stamp(c.At)
 		}
-		args := pgx.NamedArgs{
+		batch.Queue(contradictionInsert, pgx.NamedArgs{
 			"upstream": r.upstream, "name": text(c.Table), "statement": r.o.Statement.ID, "kind": string(c.Kind), "estimated": c.Estimated,
-			"actual": c.Actual, "at_least": c.AtLeast, "certain": c.Certain, "words": text(c.Words), "at": stamp(at),
-		}
-		batch.Queue(tableInsert, args)
-		batch.Queue(contradictionInsert, args)
+			"actual": c.Actual, "at_least": c.AtLeast, "certain": c.Certain, "words": text(c.Words), "at": at,
+		})
 	}
 }

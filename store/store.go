@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -83,7 +84,12 @@ type Store struct {
 	o    Options
 	// upstreams remembers keys of the table upstreams by name. We never delete rows of that table.
 	upstreams sync.Map // string → int64
+	// hashes remembers those of the settings of analyses that are reused.
+	hashes *lru.Cache[*Analysis, string]
 }
+
+// hashesKept bounds the hashes: about as many queries as are reused.
+const hashesKept = 4096
 
 // Open prepares a Store on dsn (a URL or key=value pairs, as libpq takes them). Connections are made when they are
 // needed: only a DSN that cannot be read is an error.
@@ -112,7 +118,8 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the pool: %w", err)
 	}
-	return &Store{pool: pool, o: o}, nil
+	hashes, _ := lru.New[*Analysis, string](hashesKept) // fails for no size only
+	return &Store{pool: pool, o: o, hashes: hashes}, nil
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
@@ -161,7 +168,7 @@ func (s *Store) inTxOf(ctx context.Context, what string, o pgx.TxOptions, upstre
 			err := pgx.BeginTxFunc(ctx, s.pool, o, func(tx pgx.Tx) error { return fn(ctx, tx) })
 			if upstreamGone(err) { // the database was restored under us
 				s.upstreams.Clear()
-			} else if !conflict(err) {
+			} else if !conflict(err) && !errors.Is(err, errRaced) {
 				return err
 			}
 			if try == txTries {

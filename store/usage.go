@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,62 +13,8 @@ import (
 	"github.com/hs2proxy/hs2proxy/statscheck"
 )
 
-// tableUsed touches a row only when something is new or a minute has passed: statements over one table must not queue up
-// behind each other.
-const tableUsed = `
-INSERT INTO hs2proxy.tables AS t (upstream_id, name, first_seen, used_at, join_columns, other_columns, plan_basic, plan_column, plan_rows)
-VALUES (@upstream, @name, @at, @at, @joined, @other, @basic, @column, @rows)
-ON CONFLICT (upstream_id, name) DO UPDATE SET
-    used_at = greatest(t.used_at, excluded.used_at),
-    join_columns = ARRAY(SELECT DISTINCT c FROM unnest(t.join_columns || excluded.join_columns) c ORDER BY c),
-    other_columns = ARRAY(SELECT DISTINCT c FROM unnest(t.other_columns || excluded.other_columns) c ORDER BY c),
-    plan_basic = CASE WHEN excluded.plan_basic <> '' AND excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN excluded.plan_basic ELSE t.plan_basic END,
-    plan_column = CASE WHEN excluded.plan_column <> '' AND excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN excluded.plan_column ELSE t.plan_column END,
-    plan_rows = CASE WHEN excluded.used_at >= coalesce(t.used_at, excluded.used_at) THEN coalesce(excluded.plan_rows, t.plan_rows) ELSE t.plan_rows END
-WHERE t.used_at IS NULL OR excluded.used_at > t.used_at + interval '1 minute'
-   OR NOT t.join_columns @> excluded.join_columns OR NOT t.other_columns @> excluded.other_columns
-   OR excluded.used_at >= t.used_at AND (excluded.plan_basic <> '' AND excluded.plan_basic <> t.plan_basic
-                                      OR excluded.plan_column <> '' AND excluded.plan_column <> t.plan_column
-                                      OR excluded.plan_rows IS DISTINCT FROM t.plan_rows AND excluded.plan_rows IS NOT NULL)`
-
-const planTablesInsert = `
-INSERT INTO hs2proxy.plan_tables (plan_id, table_id)
-SELECT @plan, t.id FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = ANY (@names)
-ON CONFLICT DO NOTHING`
-
-const planReadsUpdate = `
-UPDATE hs2proxy.plan_tables x SET partitions = @partitions, partitions_read = @total, build = @build
-FROM hs2proxy.tables t
-WHERE t.id = x.table_id AND x.plan_id = @plan AND t.upstream_id = @upstream AND t.name = @name
-  AND (x.partitions, x.partitions_read, x.build) IS DISTINCT FROM (@partitions::text[], @total::integer, @build::boolean)`
-
 // maxPlanPartitions is how many of the partitions a plan reads are kept by name.
 const maxPlanPartitions = 64
-
-// queueTables records which tables a plan reads and how they are used.
-func (r *recording) queueTables(batch *pgx.Batch, plan int64, a Analysis) {
-	usage := usageOf(a)
-	if len(usage) == 0 {
-		return
-	}
-	names := slices.Sorted(maps.Keys(usage))
-	for _, name := range names {
-		u := usage[name]
-		batch.Queue(tableUsed, pgx.NamedArgs{
-			"upstream": r.upstream, "name": name, "at": a.ExplainedAt, "joined": texts(u.JoinColumns), "other": texts(u.OtherColumns),
-			"basic": u.PlanBasic, "column": u.PlanColumn, "rows": u.PlanRows,
-		})
-	}
-	batch.Queue(planTablesInsert, pgx.NamedArgs{"plan": plan, "upstream": r.upstream, "names": names})
-	for _, name := range names {
-		if read, ok := a.Reads[name]; ok {
-			kept := texts(read.Partitions[:min(len(read.Partitions), maxPlanPartitions)])
-			batch.Queue(planReadsUpdate, pgx.NamedArgs{
-				"plan": plan, "upstream": r.upstream, "name": name, "partitions": kept, "total": max(read.Total, len(kept)), "build": read.Build,
-			})
-		}
-	}
-}
 
 // usageOf joins what the analysis says of its tables with what its joins show.
 func usageOf(a Analysis) map[string]statscheck.Usage {

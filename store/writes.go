@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hs2proxy/hs2proxy/statscheck"
 )
@@ -19,20 +18,37 @@ ON CONFLICT (upstream_id, name) DO NOTHING`
 
 const tableID = `SELECT id FROM hs2proxy.tables WHERE upstream_id = @upstream AND name = @name`
 
-const writeInsert = `
-INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at, partitions, started_at)
-SELECT t.id, @statement, @op, @rows, @changed, @at, @partitions, least(@started::timestamptz, @at::timestamptz) FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
-ON CONFLICT (table_id, statement_id) DO NOTHING`
-
-// writeCount counts a write after the baseline; one that the baseline already includes changes nothing.
-const writeCount = `
-UPDATE hs2proxy.tables SET
-    writes_rows = CASE WHEN writes_rows > 0 AND coalesce(@rows::bigint, 0) > 9223372036854775807 - writes_rows THEN 9223372036854775807
-                       ELSE writes_rows + coalesce(@rows::bigint, 0) END,
-    writes_counted = writes_counted + CASE WHEN @rows::bigint IS NULL THEN 0 ELSE 1 END,
-    writes_uncounted = writes_uncounted + CASE WHEN @rows::bigint IS NULL THEN 1 ELSE 0 END,
-    writes_last_at = greatest(writes_last_at, @at::timestamptz), columns_changed = columns_changed OR @changed::boolean
-WHERE upstream_id = @upstream AND name = @name AND (baseline_at IS NULL OR @at::timestamptz > baseline_at)`
+// writesInsert counts the writes that are new: one after the table's baseline, for one that the baseline already includes changes nothing. The
+// tables' rows are locked. What the writes explain of changes by others is taken back: one came to light only now, for it ended while
+// the files were read, or another proxy saw it.
+const writesInsert = `
+WITH added AS (
+    INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at, partitions, started_at)
+    SELECT t.id, x.statement::uuid, x.op, x.written, x.changed, x.at, x.partitions::text[], least(x.started, x.at)
+    FROM unnest(@upstreams::bigint[], @names::text[], @statements::text[], @ops::text[], @rows::bigint[], @changed::boolean[], @at::timestamptz[],
+                @partitions::text[], @started::timestamptz[]) AS x(upstream, name, statement, op, written, changed, at, partitions, started)
+    CROSS JOIN LATERAL (SELECT y.id FROM hs2proxy.tables y WHERE y.upstream_id = x.upstream AND y.name = x.name LIMIT 1) t
+    ON CONFLICT (table_id, statement_id) DO NOTHING
+    RETURNING table_id, written_rows, columns_changed, written_at, started_at
+), explained AS (
+    DELETE FROM hs2proxy.foreign_writes WHERE id IN (
+        SELECT f.id FROM added a
+        CROSS JOIN LATERAL (SELECT y.id FROM hs2proxy.foreign_writes y
+                            WHERE y.table_id = a.table_id AND NOT y.listed AND y.since <= a.written_at
+                              AND y.seen_at >= coalesce(a.started_at, a.written_at) OFFSET 0) f)
+), counted AS (
+    SELECT a.table_id, sum(a.written_rows) AS written, count(a.written_rows) AS counted, count(*) FILTER (WHERE a.written_rows IS NULL) AS uncounted,
+           max(a.written_at) AS last_at, bool_or(a.columns_changed) AS changed
+    FROM added a
+    CROSS JOIN LATERAL (SELECT y.baseline_at FROM hs2proxy.tables y WHERE y.id = a.table_id LIMIT 1) b
+    WHERE b.baseline_at IS NULL OR a.written_at > b.baseline_at
+    GROUP BY a.table_id
+)
+UPDATE hs2proxy.tables t SET
+    writes_rows = least(t.writes_rows + coalesce(c.written, 0), 9223372036854775807)::bigint, writes_counted = t.writes_counted + c.counted,
+    writes_uncounted = t.writes_uncounted + c.uncounted, writes_last_at = greatest(t.writes_last_at, c.last_at),
+    columns_changed = t.columns_changed OR c.changed
+FROM counted c WHERE t.id = c.table_id`
 
 // AddWrites counts writes, each once per statement and table however often it comes. A write at or before the table's
 // baseline is remembered and not counted.
@@ -42,53 +58,69 @@ func (s *Store) AddWrites(ctx context.Context, writes []TableWrite) error {
 		upstreams[i] = w.Upstream
 	}
 	return s.inTx(ctx, "count writes", upstreams, func(ctx context.Context, tx pgx.Tx) error {
-		return addWrites(ctx, tx, s, writes)
+		tables := newTableFold()
+		rows, err := s.foldWrites(ctx, tables, writes)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		batch := &pgx.Batch{}
+		tables.queue(batch)
+		queueWrites(batch, rows)
+		return tx.SendBatch(ctx, batch).Close()
 	})
 }
 
-func addWrites(ctx context.Context, tx pgx.Tx, s *Store, writes []TableWrite) error {
-	if len(writes) == 0 {
-		return nil
-	}
+// writeRow is a write as it is stored.
+type writeRow struct {
+	key                       tableKey
+	statement, op, partitions string
+	rows                      *int64
+	changed                   bool
+	at                        time.Time
+	started                   *time.Time
+}
+
+// foldWrites are the writes as they are stored, each once; their tables are made sure of, and locked.
+func (s *Store) foldWrites(ctx context.Context, tables *tableFold, writes []TableWrite) ([]writeRow, error) {
 	writes = slices.Clone(writes)
 	slices.SortStableFunc(writes, func(a, b TableWrite) int {
 		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Table, b.Table), cmp.Compare(a.StatementID, b.StatementID))
 	})
+	rows := make([]writeRow, 0, len(writes))
 	for _, w := range oncePerStatement(writes) {
 		upstream, err := s.upstreamID(ctx, w.Upstream)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if w.At.IsZero() {
 			w.At = s.o.Now()
 		}
-		args := pgx.NamedArgs{
-			"upstream": upstream, "name": text(w.Table), "statement": w.StatementID, "op": text(string(w.Op)), "rows": w.Rows,
-			"changed": w.ColumnsChanged, "at": stamp(w.At), "partitions": specs(s.o.Redact, w.Partitions), "started": nil,
-		}
-		if !w.StartedAt.IsZero() {
-			args["started"] = stamp(w.StartedAt)
-		}
-		isNew := false
-		batch := &pgx.Batch{}
-		batch.Queue(tableInsert, args)
-		batch.Queue(writeInsert, args).Exec(func(tag pgconn.CommandTag) error {
-			isNew = tag.RowsAffected() == 1
-			return nil
+		at := stamp(w.At)
+		t := tables.named(upstream, text(w.Table), at)
+		t.written = true
+		rows = append(rows, writeRow{
+			key: t.key, statement: w.StatementID, op: text(string(w.Op)), partitions: arrayLiteral(specs(s.o.Redact, w.Partitions)), rows: w.Rows,
+			changed: w.ColumnsChanged, at: at, started: stampOrNil(w.StartedAt),
 		})
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-			return err
-		}
-		if isNew {
-			counting := &pgx.Batch{}
-			counting.Queue(writeCount, args)
-			counting.Queue(foreignExplained, args)
-			if err := tx.SendBatch(ctx, counting).Close(); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	return rows, nil
+}
+
+func queueWrites(batch *pgx.Batch, rows []writeRow) {
+	if len(rows) == 0 {
+		return
+	}
+	batch.Queue(writesInsert, pgx.NamedArgs{
+		"upstreams":  column(rows, func(w writeRow) int64 { return w.key.upstream }),
+		"names":      column(rows, func(w writeRow) string { return w.key.name }),
+		"statements": column(rows, func(w writeRow) string { return w.statement }),
+		"ops":        column(rows, func(w writeRow) string { return w.op }),
+		"rows":       column(rows, func(w writeRow) *int64 { return w.rows }),
+		"changed":    column(rows, func(w writeRow) bool { return w.changed }),
+		"at":         column(rows, func(w writeRow) time.Time { return w.at }),
+		"partitions": column(rows, func(w writeRow) string { return w.partitions }),
+		"started":    column(rows, func(w writeRow) *time.Time { return w.started }),
+	})
 }
 
 // oncePerStatement joins the writes of one statement to one table (a multi-insert may name it twice). Writes are sorted.

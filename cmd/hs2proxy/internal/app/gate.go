@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
-	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
@@ -24,34 +23,10 @@ func (g gate) wait(ctx context.Context) error {
 	}
 }
 
-// RecordStatement implements pipeline.Records.
-func (g gate) RecordStatement(ctx context.Context, o store.Observation) error {
+// Record implements pipeline.Records.
+func (g gate) Record(ctx context.Context, records []pipeline.Record) (int, error) {
 	if err := g.wait(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	return g.to.RecordStatement(ctx, o)
-}
-
-// UpsertSession implements pipeline.Records.
-func (g gate) UpsertSession(ctx context.Context, s intercept.Session) error {
-	if err := g.wait(ctx); err != nil {
-		return err
-	}
-	return g.to.UpsertSession(ctx, s)
-}
-
-// RecordActuals implements pipeline.Records.
-func (g gate) RecordActuals(ctx context.Context, a store.Actuals) error {
-	if err := g.wait(ctx); err != nil {
-		return err
-	}
-	return g.to.RecordActuals(ctx, a)
-}
-
-// CloseSession implements pipeline.Records.
-func (g gate) CloseSession(ctx context.Context, s intercept.Session) error {
-	if err := g.wait(ctx); err != nil {
-		return err
-	}
-	return g.to.CloseSession(ctx, s)
+	return g.to.Record(ctx, records)
 }

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +17,9 @@ type Spool interface {
 	// Append adds records at the end and numbers them, rising. 0 stands for one that can never be kept; it is left out and
 	// counted by the Spool. On an error, numbers covers the records before those that were not kept.
 	Append(records []Record) (numbers []uint64, err error)
-	// Front is the oldest record and its number, which is 0 when there is none. An error may pass.
-	Front() (uint64, Record, error)
+	// Front are the oldest records, at most so many, and the number of the first, which is 0 when there is none; the others follow it by
+	// one. An error may pass.
+	Front(most int) (first uint64, records []Record, err error)
 	// Pop forgets the oldest record, when that is still its number. After an error it may come back with a restart.
 	Pop(number uint64) error
 }
@@ -31,12 +34,12 @@ const (
 )
 
 // StartSpooledWriter is StartWriter with a spool: while Postgres is away, hangs or cannot keep up, records are put on disk
-// and replayed in order. When the disk fails too, they wait in memory as without a spool. A record may reach the store
-// twice when the process dies between the store's commit and the spool's Pop.
+// and replayed in order. When the disk fails too, they wait in memory as without a spool. The records of one batch may reach
+// the store twice when the process dies between the store's commit and the spool's Pop.
 func StartSpooledWriter(s Records, spool Spool, log zerolog.Logger, counters *Counters, recorded func(store.Observation)) *Writer {
 	w, ctx := newWriter(s, log, counters, recorded)
 	sp := &spooler{
-		Writer: w, spool: spool, todo: make(chan Record, 1), done: make(chan error, 1), pause: firstBackoff, spooling: true,
+		Writer: w, spool: spool, todo: make(chan []Record, 1), done: make(chan stored, 1), pause: firstBackoff, spooling: true, most: firstBatch,
 	}
 	w.wg.Go(func() { sp.run(ctx) })
 	return w
@@ -44,22 +47,23 @@ func StartSpooledWriter(s Records, spool Spool, log zerolog.Logger, counters *Co
 
 // spooler is a Writer's goroutine where there is a spool. It never waits for the store: a second goroutine does that.
 //
-// Order: what is on disk comes first, then batch, then the backlog. Without spooling, batch is the record in hand alone.
+// Order: what is on disk comes first, then batch, then the backlog. Without spooling, batch is what is in hand.
 type spooler struct {
 	*Writer
 	spool Spool
-	todo  chan Record
-	done  chan error
-	timer *time.Timer // the end of a pause, or when the record in hand takes long
+	todo  chan []Record
+	done  chan stored
+	timer *time.Timer // the end of a pause, or when what is in hand takes long
 	disk  *time.Timer // when the disk is tried again
 
 	// spooling: new records are put on disk. It ends when the disk holds none and the backlog is short.
 	spooling bool
 	// batch was taken from the backlog and is not on disk.
 	batch []Record
-	// busy: the store has a record in hand, number of the spool or, where that is 0, the first of batch.
-	busy   bool
-	number uint64
+	// hand is what the store has in hand, empty when it is free: numbers of the spool or, where they are 0, the first of batch.
+	hand []uint64
+	// most is how many records the store is given next, at most.
+	most int
 	// pausing before the next try; pause is how long the next pause is.
 	pausing bool
 	pause   time.Duration
@@ -67,6 +71,12 @@ type spooler struct {
 	stopping, away bool
 	// faulty: the disk refused, and that has been logged.
 	faulty bool
+}
+
+// stored is the store's answer: done of what it had in hand need not be given to it again.
+type stored struct {
+	done, most int
+	err        error
 }
 
 // gone is the number of a record in hand that the spool would not keep.
@@ -83,22 +93,21 @@ func (s *spooler) run(ctx context.Context) {
 	close(s.todo)
 	s.cancel()
 	worker.Wait()
-	if s.busy {
-		s.settle(<-s.done)
+	if len(s.hand) > 0 {
+		s.settle((<-s.done).done)
 	}
 	s.left = len(s.batch) + len(s.backlog)
 	s.counters.RecordDropped.Add(int64(s.left))
 }
 
-// work puts one record after the other into the store.
+// work puts one batch after the other into the store.
 func (s *spooler) work(ctx context.Context) {
 	timeouts := 0
-	for r := range s.todo {
-		err := s.attempt(ctx, r, &timeouts)
-		if err == nil {
-			timeouts = 0
-		}
-		s.done <- err
+	for records := range s.todo {
+		var a stored
+		a.done, a.err = s.attempt(ctx, records, &timeouts)
+		a.most = s.Writer.most
+		s.done <- a
 	}
 }
 
@@ -106,7 +115,7 @@ func (s *spooler) loop(ctx context.Context) {
 	stop := s.stop
 	for {
 		s.deliver()
-		if s.stopping && len(s.batch)+len(s.backlog) == 0 && (s.away || !s.busy && !s.spooling) {
+		if s.stopping && len(s.batch)+len(s.backlog) == 0 && (s.away || len(s.hand) == 0 && !s.spooling) {
 			return
 		}
 		var backlog <-chan Record
@@ -116,8 +125,8 @@ func (s *spooler) loop(ctx context.Context) {
 		select {
 		case r := <-backlog:
 			s.take(r)
-		case err := <-s.done:
-			s.delivered(ctx, err)
+		case a := <-s.done:
+			s.delivered(ctx, a)
 		case <-s.timer.C:
 			s.late()
 		case <-s.disk.C:
@@ -133,26 +142,29 @@ func (s *spooler) loop(ctx context.Context) {
 	}
 }
 
-// deliver gives the store the oldest record, when it is free.
+// deliver gives the store the oldest records, when it is free.
 func (s *spooler) deliver() {
-	if s.busy || s.pausing {
+	if len(s.hand) > 0 || s.pausing {
 		return
 	}
-	number, r, err := s.spool.Front()
+	first, records, err := s.spool.Front(s.most)
 	switch {
 	case err != nil:
 		s.fault(err)
 		s.wait()
 		return
-	case number != 0:
+	case first != 0:
 	case len(s.batch) > 0:
-		r = s.batch[0]
+		records = slices.Clone(s.batch[:min(s.most, len(s.batch))])
 	default:
 		s.idle()
 		return
 	}
-	s.busy, s.number = true, number
-	s.todo <- r
+	s.hand = make([]uint64, len(records))
+	for i, number := 0, first; first != 0 && i < len(s.hand); i, number = i+1, number+1 {
+		s.hand[i] = number
+	}
+	s.todo <- records
 	s.timer.Reset(slowAfter)
 }
 
@@ -167,13 +179,11 @@ func (s *spooler) idle() {
 }
 
 func (s *spooler) take(r Record) {
-	s.batch = append(s.batch, r)
 	if !s.spooling {
+		s.batch = s.gather(append(s.batch, r), s.most)
 		return
 	}
-	for len(s.batch) < spoolBatch && len(s.backlog) > 0 {
-		s.batch = append(s.batch, <-s.backlog)
-	}
+	s.batch = s.gather(append(s.batch, r), spoolBatch)
 	s.flush()
 }
 
@@ -188,9 +198,12 @@ func (s *spooler) flush() bool {
 			s.counters.Spooled.Add(1)
 		}
 	}
-	if s.busy && s.number == 0 && len(numbers) > 0 {
-		if s.number = numbers[0]; s.number == 0 {
-			s.number = gone
+	if waiting := slices.Index(s.hand, 0); waiting >= 0 { // the first of batch
+		for i, n := range numbers[:min(len(numbers), len(s.hand)-waiting)] {
+			if n == 0 {
+				n = gone
+			}
+			s.hand[waiting+i] = n
 		}
 	}
 	s.batch = append(s.batch[:0:0], s.batch[len(numbers):]...)
@@ -214,33 +227,33 @@ func (s *spooler) fault(err error) {
 	}
 }
 
-// settle takes the store's answer about the record in hand; false: it has to be tried again.
-func (s *spooler) settle(err error) bool {
-	number := s.number
-	s.busy, s.number = false, 0
-	if err != nil {
-		return false
+// settle forgets what need not be given to the store again, of what it had in hand.
+func (s *spooler) settle(done int) {
+	hand := s.hand[:done]
+	s.hand = nil
+	for _, number := range hand {
+		if number == 0 {
+			s.batch = s.batch[1:]
+			continue
+		}
+		s.counters.Replayed.Add(1)
+		if err := s.spool.Pop(number); err != nil {
+			s.fault(err)
+		}
 	}
-	if number == 0 {
-		s.batch = s.batch[1:]
-		return true
-	}
-	s.counters.Replayed.Add(1)
-	if err := s.spool.Pop(number); err != nil {
-		s.fault(err)
-	}
-	return true
 }
 
-func (s *spooler) delivered(ctx context.Context, err error) {
-	if s.settle(err) {
+func (s *spooler) delivered(ctx context.Context, a stored) {
+	s.most = a.most
+	s.settle(a.done)
+	switch {
+	case a.err == nil, errors.Is(a.err, errAlone):
 		s.pause = firstBackoff
 		return
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return
 	}
-	s.log.Warn().Err(err).Dur("retry_in", s.pause).Msg("Postgres is away; observations go to the spool")
+	s.log.Warn().Err(a.err).Dur("retry_in", s.pause).Msg("Postgres is away; observations go to the spool")
 	s.spooling, s.away = true, s.stopping
 	s.flush()
 	s.wait()
@@ -255,7 +268,7 @@ func (s *spooler) wait() {
 
 // late ends a pause, or puts on disk what waits for a slow store.
 func (s *spooler) late() {
-	if s.busy {
+	if len(s.hand) > 0 {
 		if !s.spooling {
 			s.log.Warn().Msg("Postgres is slow; observations go to the spool")
 		}
@@ -269,8 +282,6 @@ func (s *spooler) late() {
 // save puts on disk what is still in memory.
 func (s *spooler) save() {
 	for s.flush() && len(s.backlog) > 0 {
-		for len(s.batch) < spoolBatch && len(s.backlog) > 0 {
-			s.batch = append(s.batch, <-s.backlog)
-		}
+		s.batch = s.gather(s.batch, spoolBatch)
 	}
 }

@@ -9,24 +9,18 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
 // Records is the part of the store the pipeline writes observations to.
 type Records interface {
-	RecordStatement(ctx context.Context, o store.Observation) error
-	UpsertSession(ctx context.Context, s intercept.Session) error
-	CloseSession(ctx context.Context, s intercept.Session) error
-	RecordActuals(ctx context.Context, a store.Actuals) error
+	// Record stores records in their order. done is how many of the first ones are stored; an error is about those behind them, of
+	// which none is.
+	Record(ctx context.Context, records []Record) (done int, err error)
 }
 
 // Record is one write: an observation, a session opened or closed, or rows that operators were counted with.
-type Record struct {
-	Observation *store.Observation
-	Session     *intercept.Session
-	Actuals     *store.Actuals
-}
+type Record = store.Record
 
 const (
 	writeTimeout  = 20 * time.Second
@@ -35,9 +29,18 @@ const (
 	recordBacklog = 8192
 	// maxTimeouts of one record in a row: then the record is at fault, not the database.
 	maxTimeouts = 5
+	// maxBatch is how many records go to the store at once, firstBatch how many at first; fewer where that takes longer than longBatch.
+	maxBatch   = 256
+	firstBatch = 16
+	longBatch  = writeTimeout / 4
 )
 
-// Writer puts records into the store in the order they came. While Postgres is away it waits and tries again; when its
+// errAlone: one of several records is refused for what it holds. Each is to be tried alone.
+var errAlone = errors.New("one of several records is refused")
+
+// Writer puts records into the store in the order they came, all that wait at a time: the more there are the less each
+// costs, and one that comes alone waits for no other. When a batch fails, its records are tried one by one at first, so
+// that one which is refused takes no other with it. While Postgres is away it waits and tries again; when its
 // backlog is full, further records are dropped and counted. Add never blocks.
 type Writer struct {
 	store    Records
@@ -50,7 +53,9 @@ type Writer struct {
 	stop    chan struct{}
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	left    int // records lost when it ended, the one in hand among them
+	left    int // records lost when it ended, those in hand among them
+	// most is how many records go to the store next, at most; owned by the goroutine that writes.
+	most int
 }
 
 // StartWriter starts writing. recorded may be nil.
@@ -65,6 +70,7 @@ func newWriter(s Records, log zerolog.Logger, counters *Counters, recorded func(
 	return &Writer{
 		store: s, log: log, counters: counters, recorded: recorded,
 		backlog: make(chan Record, recordBacklog), stop: make(chan struct{}), cancel: cancel,
+		most: firstBatch,
 	}, ctx
 }
 
@@ -96,39 +102,56 @@ func (w *Writer) run(ctx context.Context) {
 		w.counters.RecordDropped.Add(int64(w.left))
 	}()
 	for {
-		select {
-		case r := <-w.backlog:
-			if !w.write(ctx, r) {
-				w.left++
-				return
-			}
-			continue
-		default:
+		r, ok := w.next()
+		if !ok {
+			return
 		}
-		select {
-		case r := <-w.backlog:
-			if !w.write(ctx, r) {
-				w.left++
-				return
-			}
-		case <-w.stop:
-			if len(w.backlog) == 0 {
-				return
-			}
+		if w.left = w.write(ctx, w.gather([]Record{r}, w.most)); w.left > 0 {
+			return
 		}
 	}
 }
 
-// write tries until the record is in or is refused for what it holds. It reports false when ctx ended before.
-func (w *Writer) write(ctx context.Context, r Record) bool {
+// next waits for a record; false: there will be none.
+func (w *Writer) next() (Record, bool) {
+	select {
+	case r := <-w.backlog:
+		return r, true
+	default:
+	}
+	select {
+	case r := <-w.backlog:
+		return r, true
+	case <-w.stop:
+	}
+	select {
+	case r := <-w.backlog:
+		return r, true
+	default:
+		return Record{}, false
+	}
+}
+
+// gather adds what waits, until there are so many.
+func (w *Writer) gather(batch []Record, most int) []Record {
+	for len(batch) < most && len(w.backlog) > 0 {
+		batch = append(batch, <-w.backlog)
+	}
+	return batch
+}
+
+// write tries until all records are in or are refused for what they hold. It returns how many were left when ctx ended before.
+func (w *Writer) write(ctx context.Context, records []Record) (left int) {
 	pause, timeouts, stop := firstBackoff, 0, w.stop
-	for {
-		err := w.attempt(ctx, r, &timeouts)
+	for len(records) > 0 {
+		done, err := w.attempt(ctx, records[:min(w.most, len(records))], &timeouts)
+		records = records[done:]
 		switch {
-		case err == nil:
-			return true
+		case err == nil, errors.Is(err, errAlone):
+			pause = firstBackoff
+			continue
 		case ctx.Err() != nil:
-			return false
+			return len(records)
 		}
 		w.log.Warn().Err(err).Dur("retry_in", pause).Int("waiting", len(w.backlog)).
 			Msg("Postgres is away; observations wait")
@@ -144,28 +167,45 @@ func (w *Writer) write(ctx context.Context, r Record) bool {
 			pause = firstBackoff
 		}
 	}
+	return 0
 }
 
-// attempt tries once. Nil: the record is in, or refused for what it holds. An error: it may go in later. timeouts counts
-// those of this record in a row.
-func (w *Writer) attempt(ctx context.Context, r Record, timeouts *int) error {
-	err := w.once(ctx, r)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && *timeouts < maxTimeouts {
-		*timeouts++
-		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+// attempt tries once. done is how many of the first records are in, or refused for what they hold. An error: those behind them may go
+// in later; errAlone: at once, each alone. timeouts counts those in a row.
+func (w *Writer) attempt(ctx context.Context, records []Record, timeouts *int) (done int, err error) {
+	began := time.Now()
+	done, err = w.once(ctx, records)
+	for _, r := range records[:done] {
+		w.counters.Recorded.Add(1)
+		w.tell(r)
+	}
+	if done > 0 {
+		*timeouts = 0
 	}
 	switch {
 	case err == nil:
-		w.counters.Recorded.Add(1)
-		w.tell(r)
-		return nil
-	case ctx.Err() != nil, errors.Is(err, store.ErrUnavailable):
-		return err
-	default:
-		w.counters.RecordFailed.Add(1)
-		w.log.Error().Err(err).Msg("Postgres refuses a record; it is left out")
-		return nil
+		if w.most = min(2*w.most, maxBatch); time.Since(began) > longBatch {
+			w.most = max(1, len(records)/2)
+		}
+		return done, nil
+	case ctx.Err() != nil:
+		return done, err
 	}
+	w.most = 1
+	if errors.Is(err, context.DeadlineExceeded) && *timeouts < maxTimeouts {
+		*timeouts++
+		return done, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	switch {
+	case errors.Is(err, store.ErrUnavailable):
+		return done, err
+	case len(records)-done > 1:
+		return done, errAlone
+	}
+	*timeouts = 0
+	w.counters.RecordFailed.Add(1)
+	w.log.Error().Err(err).Msg("Postgres refuses a record; it is left out")
+	return done + 1, nil
 }
 
 func (w *Writer) tell(r Record) {
@@ -178,25 +218,11 @@ func (w *Writer) tell(r Record) {
 
 var errPanicked = errors.New("record: panicked")
 
-// once isolates a panic: the record is left out.
-func (w *Writer) once(ctx context.Context, r Record) (err error) {
+// once isolates a panic: the record it is about is left out.
+func (w *Writer) once(ctx context.Context, records []Record) (done int, err error) {
 	err = errPanicked
 	defer isolate(w.log, w.counters, "recording panicked; the record is left out")
-	err = w.put(ctx, r)
-	return err
-}
-
-func (w *Writer) put(ctx context.Context, r Record) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	switch {
-	case r.Observation != nil:
-		return w.store.RecordStatement(ctx, *r.Observation)
-	case r.Actuals != nil:
-		return w.store.RecordActuals(ctx, *r.Actuals)
-	case r.Session.ClosedAt.IsZero():
-		return w.store.UpsertSession(ctx, *r.Session)
-	default:
-		return w.store.CloseSession(ctx, *r.Session)
-	}
+	return w.store.Record(ctx, records)
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
-// fakeRecords is a store that answers with errors in turn, then with success.
+// fakeRecords is a store that answers with errors in turn, then with success. A batch is stored whole or not at all.
 type fakeRecords struct {
 	mu     sync.Mutex
 	errs   []error
-	always error // in place of success
+	refuse string // the record it refuses
+	always error  // in place of success
+	sizes  []int  // of the batches stored
 	do     func(ctx context.Context) error
 	wrote  []string
 	tries  int
@@ -25,14 +27,14 @@ type fakeRecords struct {
 
 func newFakeRecords() *fakeRecords { return &fakeRecords{called: make(chan struct{}, 1<<15)} }
 
-func (f *fakeRecords) write(ctx context.Context, what string) error {
+func (f *fakeRecords) Record(ctx context.Context, records []Record) (int, error) {
 	defer func() { f.called <- struct{}{} }()
 	f.mu.Lock()
 	do := f.do
 	f.mu.Unlock()
 	if do != nil {
 		if err := do(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	f.mu.Lock()
@@ -42,29 +44,37 @@ func (f *fakeRecords) write(ctx context.Context, what string) error {
 		err := f.errs[0]
 		f.errs = f.errs[1:]
 		if err != nil {
-			return err
+			return 0, err
 		}
 	} else if f.always != nil {
-		return f.always
+		return 0, f.always
 	}
-	f.wrote = append(f.wrote, what)
-	return nil
+	var names []string
+	for _, r := range records {
+		name := nameOf(r)
+		if name == f.refuse {
+			return 0, fmt.Errorf("bad: %w", store.ErrData)
+		}
+		if name == "panic" {
+			panic("defect")
+		}
+		names = append(names, name)
+	}
+	f.wrote, f.sizes = append(f.wrote, names...), append(f.sizes, len(names))
+	return len(records), nil
 }
 
-func (f *fakeRecords) RecordStatement(ctx context.Context, o store.Observation) error {
-	return f.write(ctx, o.Statement.ID)
-}
-
-func (f *fakeRecords) UpsertSession(ctx context.Context, s intercept.Session) error {
-	return f.write(ctx, "open "+s.User)
-}
-
-func (f *fakeRecords) CloseSession(ctx context.Context, s intercept.Session) error {
-	return f.write(ctx, "close "+s.User)
-}
-
-func (f *fakeRecords) RecordActuals(ctx context.Context, a store.Actuals) error {
-	return f.write(ctx, "actuals "+a.StatementID)
+func nameOf(r Record) string {
+	switch {
+	case r.Observation != nil:
+		return r.Observation.Statement.ID
+	case r.Actuals != nil:
+		return "actuals " + r.Actuals.StatementID
+	case r.Session.ClosedAt.IsZero():
+		return "open " + r.Session.User
+	default:
+		return "close " + r.Session.User
+	}
 }
 
 func observationOf(id string) Record {
@@ -75,7 +85,7 @@ func unavailable() error { return fmt.Errorf("connect: %w", store.ErrUnavailable
 
 func TestWriterRetriesInOrder(t *testing.T) {
 	f := newFakeRecords()
-	f.errs = []error{unavailable(), unavailable(), nil, fmt.Errorf("bad: %w", store.ErrData)}
+	f.errs, f.refuse = []error{unavailable(), unavailable()}, "refused"
 	var told []string
 	counters := &Counters{}
 	w := StartWriter(f, quiet(), counters, func(o store.Observation) { told = append(told, o.Statement.ID) })
@@ -191,12 +201,10 @@ func TestWriterStopEndsACall(t *testing.T) {
 
 func TestWriterIsolatesPanics(t *testing.T) {
 	f := newFakeRecords()
-	first := true
+	entered, release := make(chan struct{}, 64), make(chan struct{})
 	f.do = func(context.Context) error {
-		if first {
-			first = false
-			panic("defect")
-		}
+		entered <- struct{}{}
+		<-release
 		return nil
 	}
 	counters := &Counters{}
@@ -205,11 +213,68 @@ func TestWriterIsolatesPanics(t *testing.T) {
 			panic(errors.New("defect"))
 		}
 	})
-	for i := range 4 {
+	w.Add(observationOf("0"))
+	receive(t, entered)
+	for _, id := range []string{"1", "panic", "2", "3"} { // in one batch
+		w.Add(observationOf(id))
+	}
+	close(release)
+	w.Stop(within(t))
+	if fmt.Sprint(f.wrote) != "[0 1 2 3]" || counters.Panics.Load() < 2 || counters.RecordFailed.Load() != 1 {
+		t.Errorf("wrote %v, %d panics, %d failed", f.wrote, counters.Panics.Load(), counters.RecordFailed.Load())
+	}
+}
+
+// What waits while the store is busy goes to it at once; what comes alone goes alone.
+func TestWriterTakesWhatWaits(t *testing.T) {
+	f := newFakeRecords()
+	entered, release := make(chan struct{}, 64), make(chan struct{})
+	f.do = func(context.Context) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
+	w := StartWriter(f, quiet(), &Counters{}, nil)
+	w.Add(observationOf("alone"))
+	receive(t, entered)
+	for i := range firstBatch {
 		w.Add(observationOf(fmt.Sprint(i)))
 	}
+	close(release)
 	w.Stop(within(t))
-	if fmt.Sprint(f.wrote) != "[1 2 3]" || counters.Panics.Load() != 2 || counters.RecordFailed.Load() != 1 {
-		t.Errorf("wrote %v, %d panics, %d failed", f.wrote, counters.Panics.Load(), counters.RecordFailed.Load())
+	if got, want := fmt.Sprint(f.sizes), fmt.Sprint([]int{1, firstBatch}); got != want {
+		t.Errorf("batches of %s, want %s", got, want)
+	}
+}
+
+// One record that is refused takes none of its batch with it, wherever it stands.
+func TestWriterLeavesOutOneOfABatch(t *testing.T) {
+	for place := range firstBatch {
+		f := newFakeRecords()
+		entered, release := make(chan struct{}, 1024), make(chan struct{})
+		f.refuse = fmt.Sprint(place)
+		f.do = func(context.Context) error {
+			entered <- struct{}{}
+			<-release
+			return nil
+		}
+		counters := &Counters{}
+		w := StartWriter(f, quiet(), counters, nil)
+		w.Add(observationOf("first"))
+		receive(t, entered)
+		want := []string{"first"}
+		for i := range firstBatch {
+			w.Add(observationOf(fmt.Sprint(i)))
+			if i != place {
+				want = append(want, fmt.Sprint(i))
+			}
+		}
+		close(release)
+		if left := w.Stop(within(t)); left != 0 || counters.RecordFailed.Load() != 1 || counters.Recorded.Load() != firstBatch {
+			t.Errorf("refused %d: %d left, %d failed, %d recorded", place, left, counters.RecordFailed.Load(), counters.Recorded.Load())
+		}
+		if fmt.Sprint(f.wrote) != fmt.Sprint(want) {
+			t.Errorf("refused %d: wrote %v", place, f.wrote)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func BenchmarkReplay(b *testing.B) {
 		batch[i] = benchRecord()
 	}
 	for b.Loop() {
-		number, _, err := s.Front()
+		number, _, err := s.Front(1)
 		if err == nil && number == 0 {
 			b.StopTimer()
 			if _, err := s.Append(batch); err != nil {

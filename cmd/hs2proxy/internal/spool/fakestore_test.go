@@ -28,12 +28,13 @@ const (
 	late            // commits, and says so when the context ends
 )
 
-// fakeStore is an upsert like the real one: it keeps the order of the first arrivals. It also sees to it that nothing but
-// the record before comes twice.
+// fakeStore is an upsert like the real one: it keeps the order of the first arrivals, and takes a batch whole or not at all. It also
+// sees to it that nothing but the records of the batch before come twice.
 type fakeStore struct {
 	mu       sync.Mutex
 	mode     mode
 	arrived  []int
+	from     int // the first number of the last batch that brought new ones
 	again    int // arrivals of what was there
 	disorder []string
 }
@@ -48,7 +49,7 @@ func (f *fakeStore) set(m mode) {
 func (f *fakeStore) copy() *fakeStore {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return &fakeStore{mode: f.mode, arrived: slices.Clone(f.arrived), again: f.again, disorder: slices.Clone(f.disorder)}
+	return &fakeStore{mode: f.mode, arrived: slices.Clone(f.arrived), from: f.from, again: f.again, disorder: slices.Clone(f.disorder)}
 }
 
 func (f *fakeStore) snapshot() (arrived []int, again int, disorder []string) {
@@ -57,23 +58,36 @@ func (f *fakeStore) snapshot() (arrived []int, again int, disorder []string) {
 	return slices.Clone(f.arrived), f.again, slices.Clone(f.disorder)
 }
 
-func (f *fakeStore) put(ctx context.Context, id int) error {
+func (f *fakeStore) Record(ctx context.Context, records []pipeline.Record) (int, error) {
+	ids := make([]int, len(records))
+	var refused error
+	for i, r := range records {
+		n, err := number(r)
+		if ids[i] = n; err != nil {
+			refused = err
+		}
+	}
+	if err := f.put(ctx, ids, refused); err != nil {
+		return 0, err
+	}
+	return len(records), nil
+}
+
+// put refuses what it holds when the store is there.
+func (f *fakeStore) put(ctx context.Context, ids []int, refused error) error {
 	f.mu.Lock()
 	m := f.mode
+	if refused != nil && m != down && m != hang {
+		f.mu.Unlock()
+		return refused
+	}
 	if m == slow {
 		f.mu.Unlock()
-		<-time.After(100 * time.Millisecond)
+		<-time.After(time.Duration(len(ids)) * 100 * time.Millisecond)
 		f.mu.Lock()
 	}
 	if m == up || m == slow || m == late || m == lostAnswer || m == lostHang {
-		switch n := len(f.arrived); {
-		case n == 0 || id > f.arrived[n-1]:
-			f.arrived = append(f.arrived, id)
-		case id == f.arrived[n-1]:
-			f.again++
-		default:
-			f.disorder = append(f.disorder, fmt.Sprintf("%d after %d", id, f.arrived[n-1]))
-		}
+		f.keep(ids)
 	}
 	f.mu.Unlock()
 	switch m {
@@ -90,33 +104,37 @@ func (f *fakeStore) put(ctx context.Context, id int) error {
 	}
 }
 
-func (f *fakeStore) RecordStatement(ctx context.Context, o store.Observation) error {
-	id, err := strconv.Atoi(o.Statement.ID)
-	if err != nil {
-		return err
+// keep adds what is new.
+func (f *fakeStore) keep(ids []int) {
+	from := f.from
+	for i, id := range ids {
+		last := 0
+		if n := len(f.arrived); n > 0 {
+			last = f.arrived[n-1]
+		}
+		switch {
+		case id > last:
+			f.arrived, f.from = append(f.arrived, id), ids[0]
+		case id >= from && (i == 0 || id > ids[i-1]):
+			f.again++
+		default:
+			f.disorder = append(f.disorder, fmt.Sprintf("%d after %d", id, last))
+		}
 	}
-	return f.put(ctx, id)
 }
 
-// Sessions carry their number in the user's name.
-func (f *fakeStore) UpsertSession(ctx context.Context, s intercept.Session) error {
-	id, err := strconv.Atoi(s.User)
-	if err != nil {
-		return err
+// number is that of a record. Sessions carry it in the user's name.
+func number(r pipeline.Record) (int, error) {
+	switch {
+	case r.Observation != nil:
+		return strconv.Atoi(r.Observation.Statement.ID)
+	case r.Actuals != nil:
+		return strconv.Atoi(r.Actuals.StatementID)
+	case r.Session != nil:
+		return strconv.Atoi(r.Session.User)
+	default:
+		return 0, fmt.Errorf("%w: the record is empty", store.ErrData)
 	}
-	return f.put(ctx, id)
-}
-
-func (f *fakeStore) CloseSession(ctx context.Context, s intercept.Session) error {
-	return f.UpsertSession(ctx, s)
-}
-
-func (f *fakeStore) RecordActuals(ctx context.Context, a store.Actuals) error {
-	id, err := strconv.Atoi(a.StatementID)
-	if err != nil {
-		return err
-	}
-	return f.put(ctx, id)
 }
 
 // record is the record of a number: an observation of about size bytes, or now and then a session.

@@ -38,8 +38,8 @@ type Log struct {
 	front      front
 	head, next uint64 // the oldest record and the one to come
 	reader     *os.File
-	readAt     int64  // where record head begins in the oldest segment
-	payload    []byte // record head, once read
+	ahead      [][]byte // records from head on, of the oldest segment, as far as they were read
+	readAt     int64    // where the next one to read begins
 
 	records, bytes atomic.Int64
 	lost           Lost

@@ -107,6 +107,41 @@ func TestRecordsComeBackInOrderAfterRestarts(t *testing.T) {
 	wantRecords(t, popAll(t, l, all), "e", "f")
 }
 
+// What is read ahead are the oldest records, within a bound; popping and appending in between changes nothing of that.
+func TestAhead(t *testing.T) {
+	l := openLog(t, newDir(t), MinLimit)
+	defer closeLog(t, l)
+	wantAhead := func(most, bytes int, first uint64, want ...string) {
+		t.Helper()
+		n, payloads, err := l.Ahead(most, bytes)
+		got := make([]string, len(payloads))
+		for i, p := range payloads {
+			got[i] = string(p)
+		}
+		if err != nil || n != first || !slices.Equal(got, want) {
+			t.Errorf("Ahead(%d, %d) = %d, %q, %v; want %d, %q", most, bytes, n, got, err, first, want)
+		}
+	}
+	wantAhead(3, 100, 0)
+	appendAll(t, l, "a", "bb", "c", "d")
+	wantAhead(3, 100, 1, "a", "bb", "c")
+	wantAhead(1, 100, 1, "a")
+	if err := l.Pop(1); err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, l, "e")
+	wantAhead(10, 100, 2, "bb", "c", "d", "e")
+	for n := range uint64(4) {
+		if err := l.Pop(2 + n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantAhead(10, 100, 0)
+	appendAll(t, l, "ff", "g", "h")
+	wantAhead(10, 2, 6, "ff")
+	wantAhead(10, 3, 6, "ff", "g")
+}
+
 func TestPopIsForTheOldestOnly(t *testing.T) {
 	l := openLog(t, newDir(t), MinLimit)
 	defer closeLog(t, l)

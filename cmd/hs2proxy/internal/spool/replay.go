@@ -10,8 +10,18 @@ import (
 // Front is the oldest record and its number, which is 0 when there is none. What cannot be read as it was written is
 // counted and left out; an error means that the disk did not answer and may do so later.
 func (l *Log) Front() (uint64, []byte, error) {
+	first, payloads, err := l.Ahead(1, 0)
+	if first == 0 || err != nil {
+		return 0, nil, err
+	}
+	return first, payloads[0], nil
+}
+
+// Ahead are the oldest records and the number of the first, as Front gives it; the others follow it by one. There are at most so many, of so many
+// bytes but for the last, and they end where a segment ends or the next one cannot be read.
+func (l *Log) Ahead(most, bytes int) (first uint64, payloads [][]byte, err error) {
 	defer l.count()
-	for l.head < l.next && l.payload == nil {
+	for l.head < l.next && len(l.ahead) == 0 {
 		if l.segments[0].end <= l.head {
 			if err := l.removeOldest(); err != nil {
 				return 0, nil, err
@@ -29,13 +39,23 @@ func (l *Log) Front() (uint64, []byte, error) {
 			return 0, nil, err
 		}
 	}
-	if l.payload == nil {
+	if len(l.ahead) == 0 {
 		return 0, nil, nil
 	}
-	return l.head, l.payload, nil
+	size := 0
+	for _, b := range l.ahead[:min(most, len(l.ahead))] {
+		size += len(b)
+	}
+	for len(l.ahead) < most && size < bytes && l.head+uint64(len(l.ahead)) < l.segments[0].end {
+		if l.read() != nil { // told when its turn comes
+			break
+		}
+		size += len(l.ahead[len(l.ahead)-1])
+	}
+	return l.head, l.ahead[:min(most, len(l.ahead))], nil
 }
 
-// read reads record head.
+// read reads the record behind those read ahead.
 func (l *Log) read() error {
 	s := l.segments[0]
 	if l.reader == nil {
@@ -55,14 +75,18 @@ func (l *Log) read() error {
 			l.readAt += recordHeader + int64(len(payload))
 		}
 	}
-	var err error
-	l.payload, err = readRecord(l.reader, l.readAt, s.size)
-	return err
+	payload, err := readRecord(l.reader, l.readAt, s.size)
+	if err != nil {
+		return err
+	}
+	l.readAt += recordHeader + int64(len(payload))
+	l.ahead = append(l.ahead, payload)
+	return nil
 }
 
-// moveTo makes number the oldest record; what is known of the one before is forgotten.
+// moveTo makes number the oldest record; what was read ahead is forgotten.
 func (l *Log) moveTo(number uint64) {
-	l.head, l.payload = number, nil
+	l.head, l.ahead = number, nil
 	if l.reader != nil {
 		_ = l.reader.Close() // read only
 		l.reader = nil
@@ -75,12 +99,11 @@ func (l *Log) Pop(number uint64) error {
 		return nil
 	}
 	defer l.count()
-	if l.payload == nil { // it was never asked for
+	if len(l.ahead) == 0 { // it was never asked for
 		l.moveTo(l.head + 1)
 	} else {
 		l.head++
-		l.readAt += recordHeader + int64(len(l.payload))
-		l.payload = nil
+		l.ahead = l.ahead[1:]
 	}
 	return l.settle()
 }

@@ -92,22 +92,32 @@ func (s *Spool) encode(r pipeline.Record) []byte {
 	return b
 }
 
-// Front implements pipeline.Spool.
-func (s *Spool) Front() (uint64, pipeline.Record, error) {
+// frontSize is about how many bytes are read ahead.
+const frontSize = 4 << 20
+
+// Front implements pipeline.Spool. Records end before one that cannot be read, which is left out when it is the oldest.
+func (s *Spool) Front(most int) (first uint64, records []pipeline.Record, err error) {
 	defer s.report()
 	for {
-		number, b, err := s.log.Front()
-		if number == 0 || err != nil {
-			return 0, pipeline.Record{}, err
+		first, payloads, err := s.log.Ahead(most, frontSize)
+		if first == 0 || err != nil {
+			return 0, nil, err
 		}
-		r, err := decode(b)
-		if err == nil {
-			return number, r, nil
+		for _, b := range payloads {
+			r, rerr := decode(b)
+			if rerr != nil {
+				err = rerr
+				break
+			}
+			records = append(records, r)
+		}
+		if len(records) > 0 {
+			return first, records, nil
 		}
 		s.o.Counters.SpoolDropped.Add(1)
 		s.o.Log.Error().Err(err).Msg("a spooled record cannot be read; it is left out")
-		if err := s.log.Pop(number); err != nil {
-			return 0, pipeline.Record{}, err
+		if err := s.log.Pop(first); err != nil {
+			return 0, nil, err
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
+	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
@@ -250,6 +251,39 @@ func TestUnreadableAndRefusedRecords(t *testing.T) {
 			t.Errorf("%d left, %d dropped, %d failed", left, w.counters.SpoolDropped.Load(), w.counters.RecordFailed.Load())
 		}
 	})
+}
+
+// A record that the store refuses, in the midst of what was spooled and of what waits in memory, is left out alone; all others arrive
+// once and in order.
+func TestAPoisonedRecordTakesNoOtherWithIt(t *testing.T) {
+	poison := func() pipeline.Record {
+		return pipeline.Record{Observation: &store.Observation{Statement: intercept.Statement{ID: "poison"}}}
+	}
+	for _, before := range []int{0, 1, 100, 299} {
+		inWorld(t, down, func(t *testing.T, w *world) {
+			w.add(before)
+			w.writer.Add(poison())
+			w.add(300 - before)
+			w.wait(time.Minute)
+			if n := w.spool.Len(); n != 301 {
+				t.Errorf("%d on disk, want 301", n)
+			}
+			w.end(time.Second) // the next process replays it
+			w.store = w.store.copy()
+			w.begin()
+			w.store.set(up)
+			w.wait(time.Minute)
+			w.wantArrived(300)
+			w.writer.Add(poison())
+			w.add(300)
+			w.writer.Add(poison())
+			w.wait(time.Minute)
+			w.wantArrived(600)
+			if left := w.end(time.Second); left != 0 || w.counters.RecordFailed.Load() != 3 || w.counters.SpoolDropped.Load() != 0 || w.counters.Recorded.Load() != 600 {
+				t.Errorf("%d left, %d failed, %d dropped, %d recorded", left, w.counters.RecordFailed.Load(), w.counters.SpoolDropped.Load(), w.counters.Recorded.Load())
+			}
+		})
+	}
 }
 
 func TestAddNeverBlocks(t *testing.T) {
