@@ -160,7 +160,7 @@ func (f *tableFold) queue(batch *pgx.Batch) {
 }
 
 func (p planTable) order(o planTable) int {
-	return cmp.Or(cmp.Compare(p.plan, o.plan), p.tableKey.compare(o.tableKey))
+	return cmp.Or(cmp.Compare(p.plan, o.plan), p.compare(o.tableKey))
 }
 
 func keysOf(list []planTable) pgx.NamedArgs {
