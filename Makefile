@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full fuzz bench golden plans fidelity vuln clean
+.PHONY: help build demo test plain pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full fuzz bench golden plans fidelity vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -20,7 +20,9 @@ build: ## bin/hs2proxy, static
 demo: build ## the main job, start to end: Postgres, a real HiveServer2, the proxy, joins, a stale table refreshed, the reports
 	./bin/hs2proxy demo
 
-test: ## every test that needs no HiveServer2 (Postgres comes by itself)
+test: $(if $(RACE),pure race,plain) ## every test that needs no HiveServer2 (Postgres comes by itself); RACE=1 with the race detector
+
+plain:
 	$(GO) vet ./...
 	$(GO) test ./...
 
