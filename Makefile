@@ -44,7 +44,7 @@ E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./c
 e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
 	$(MAKE) --no-print-directory -j 3 -O e2e-clients e2e-statistics e2e-sample
 
-CLIENTS := ^Test(RealClients|Kerberos|OwnConnections|OperatorsRefresh|RowsOf)
+CLIENTS := ^Test(RealClients|Kerberos|OwnConnections)
 e2e-clients:
 	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -run '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
 

@@ -40,20 +40,33 @@ func KnownOf(s Subject) Known {
 }
 
 func bestRows(s Subject) (int64, Provenance) {
-	t, w := s.Stats, s.Writes
+	t := s.Stats
 	_, corrupt := checkR1(t, DefaultThresholds())
 	_, missing := checkR2(Subject{Stats: t})
+	written, seen := RowsByWrites(s.Baseline, s.Writes, len(t.PartitionColumns) > 0)
 	switch {
-	case w.Rows > 0 && w.Uncounted == 0 && w.Overwrites == 0 && s.Baseline != nil && s.Baseline.Rows != nil:
-		return addUp(*s.Baseline.Rows, w.Rows), FromWire
+	case seen:
+		return written, FromWire
 	case (!wasRead(t) || corrupt || missing) && s.Usage.PlanRows != nil && len(t.PartitionColumns) == 0:
 		return *s.Usage.PlanRows, FromEstimate
 	case !wasRead(t) || corrupt || t.Rows == nil:
 		return 0, ""
-	case !missing && !s.AnalyzedAt.IsZero() && t.ReadAt.After(s.AnalyzedAt) && s.AnalyzedAt.After(w.LastAt):
+	case !missing && !s.AnalyzedAt.IsZero() && t.ReadAt.After(s.AnalyzedAt) && s.AnalyzedAt.After(s.Writes.LastAt):
 		return *t.Rows, FromAnalyze
 	}
 	return *t.Rows, FromMetastore
+}
+
+// RowsByWrites are the rows that a table should hold by what was written: those of the last statement that replaced all of them, else the
+// baseline's, and those counted since. False where nothing was counted, or not everything.
+func RowsByWrites(b *Baseline, w Writes, partitioned bool) (int64, bool) {
+	switch {
+	case w.Left != nil && !w.Foreign && !partitioned:
+		return *w.Left, true
+	case w.Rows > 0 && w.Uncounted == 0 && w.Overwrites == 0 && b != nil && b.Rows != nil:
+		return addUp(*b.Rows, w.Rows), true
+	}
+	return 0, false
 }
 
 // Coverage lists the columns that joins, filters and groupings use, without those that have no statistics in Hive, and which of

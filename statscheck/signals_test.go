@@ -382,6 +382,11 @@ func TestKnown(t *testing.T) {
 		"analysed, then written": {Subject{Stats: table(), AnalyzedAt: t0.Add(-time.Minute), Writes: Writes{Uncounted: 1, LastAt: t0.Add(-time.Second)}}, 1_000_000, FromMetastore, FromMetastore},
 		"counted on the wire":    {Subject{Stats: table(), Baseline: base, Writes: Writes{Rows: 500, Counted: 1}}, 1_000_500, FromWire, FromMetastore},
 		"overwritten":            {Subject{Stats: table(), Baseline: base, Writes: Writes{Rows: 500, Counted: 1, Overwrites: 1}}, 1_000_000, FromMetastore, FromMetastore},
+		"all rows replaced":      {Subject{Stats: table(), Baseline: base, Writes: Writes{Rows: 500, Counted: 1, Overwrites: 1, Left: new(int64(500))}}, 500, FromWire, FromMetastore},
+		"and files of another":   {Subject{Stats: table(), Writes: Writes{Rows: 500, Counted: 1, Overwrites: 1, Left: new(int64(500)), Foreign: true}}, 1_000_000, FromMetastore, FromMetastore},
+		"partitions replaced": {Subject{Stats: table(func(s *advisor.TableStats) { s.PartitionColumns = []string{"ds"} }), Writes: Writes{
+			Rows: 500, Counted: 1, Overwrites: 1, Left: new(int64(500)),
+		}}, 1_000_000, FromMetastore, FromMetastore},
 		"guessed by the planner": {Subject{Stats: table(func(s *advisor.TableStats) { s.Rows, s.BasicAccurate = nil, false }), Usage: Usage{PlanRows: new(int64(7))}}, 7, FromEstimate, FromMetastore},
 		"corrupt, guess unknown": {Subject{Stats: table(func(s *advisor.TableStats) { s.Rows = new(int64(-5)) })}, -1, "", FromMetastore},
 		"no flag, guess unknown": {Subject{Stats: table(func(s *advisor.TableStats) { s.BasicAccurate = false })}, 1_000_000, FromMetastore, FromMetastore},

@@ -50,8 +50,11 @@ type Writes struct {
 	Counted   int64 `json:"counted"`
 	Uncounted int64 `json:"uncounted"`
 	// Overwrites are those of the statements that replaced rows: what was counted is then no sum of what is there.
-	Overwrites int64     `json:"overwrites,omitempty"`
-	LastAt     time.Time `json:"last_at"`
+	Overwrites int64 `json:"overwrites,omitempty"`
+	// Left are the rows of the last statement that replaced those of the whole table, and those counted since; nil where there was none
+	// or one of them was not counted. Hive replaces no more than the partitions it writes, so it says nothing of a partitioned table.
+	Left   *int64    `json:"left,omitempty"`
+	LastAt time.Time `json:"last_at"`
 	// Partitions is the number of distinct partitions the counted writes touched; 0 when unknown or not partitioned.
 	Partitions int64 `json:"partitions,omitempty"`
 	// ColumnsChanged: an ADD, REPLACE or CHANGE COLUMN was seen.

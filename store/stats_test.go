@@ -107,7 +107,14 @@ func TestWritesCountOnce(t *testing.T) {
 	replaced := w(ptr(int64(7)), t0.Add(4*time.Minute))
 	replaced.Op = hiveql.WriteInsertOverwrite
 	f.ok(f.AddWrites(t.Context(), []store.TableWrite{replaced}))
-	check(statscheck.Writes{Rows: 13, Counted: 2, Uncounted: 1, Overwrites: 1, LastAt: t0.Add(4 * time.Minute)})
+	check(statscheck.Writes{Rows: 13, Counted: 2, Uncounted: 1, Overwrites: 1, Left: ptr(int64(7)), LastAt: t0.Add(4 * time.Minute)})
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{w(ptr(int64(4)), t0.Add(5*time.Minute))}))
+	check(statscheck.Writes{Rows: 17, Counted: 3, Uncounted: 1, Overwrites: 1, Left: ptr(int64(11)), LastAt: t0.Add(5 * time.Minute)})
+	replaced.StatementID, replaced.At, replaced.Partitions = id(), t0.Add(6*time.Minute), []string{"ds=1"}
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{replaced})) // of one partition: the sum is of no use, but tables with partitions have none
+	check(statscheck.Writes{Rows: 24, Counted: 4, Uncounted: 1, Overwrites: 2, Left: ptr(int64(18)), LastAt: t0.Add(6 * time.Minute)})
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{w(nil, t0.Add(7*time.Minute))}))
+	check(statscheck.Writes{Rows: 24, Counted: 4, Uncounted: 2, Overwrites: 2, LastAt: t0.Add(7 * time.Minute)})
 	f.ok(f.Rebase(t.Context(), "hive-a", "shop.items", statscheck.Baseline{At: t0.Add(time.Hour)}))
 	check(statscheck.Writes{})
 	// Rows beyond what fits.

@@ -152,6 +152,12 @@ SELECT t.writes_rows, t.writes_counted, t.writes_uncounted, t.writes_last_at, t.
        (SELECT CASE WHEN bool_and(p.name <> '') AND count(*) FILTER (WHERE x.written_rows IS NULL) = 0 THEN count(DISTINCT p.name) ELSE 0 END
         FROM hs2proxy.table_writes x CROSS JOIN LATERAL unnest(x.partitions) AS p(name)
         WHERE x.table_id = t.id AND (t.baseline_at IS NULL OR x.written_at > t.baseline_at)),
+       (SELECT CASE WHEN count(*) = count(x.written_rows) THEN sum(x.written_rows)::bigint END
+        FROM hs2proxy.table_writes x
+        WHERE x.table_id = t.id AND x.written_at >= (
+            SELECT max(o.written_at) FROM hs2proxy.table_writes o
+            WHERE o.table_id = t.id AND o.op IN ('INSERT_OVERWRITE', 'CREATE') AND o.partitions <@ ARRAY['']
+              AND (t.baseline_at IS NULL OR o.written_at > t.baseline_at))),
        EXISTS (SELECT 1 FROM hs2proxy.foreign_writes f WHERE f.table_id = t.id AND f.partition_name = '' AND NOT f.followed AND NOT f.listed
                                                          AND (t.baseline_at IS NULL OR f.seen_at > t.baseline_at))
 FROM hs2proxy.tables t JOIN hs2proxy.upstreams u ON u.id = t.upstream_id
@@ -163,7 +169,7 @@ func (s *Store) Writes(ctx context.Context, upstream, table string) (statscheck.
 	err := s.do(ctx, "read writes", func(ctx context.Context) error {
 		var last *time.Time
 		err := s.pool.QueryRow(ctx, writesSelect, pgx.NamedArgs{"upstream": text(upstream), "table": text(table)}).
-			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged, &w.Overwrites, &w.Partitions, &w.Foreign)
+			Scan(&w.Rows, &w.Counted, &w.Uncounted, &last, &w.ColumnsChanged, &w.Overwrites, &w.Partitions, &w.Left, &w.Foreign)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -54,7 +54,7 @@ type Analyzer struct {
 
 // KnownRows tells how many rows a table should have by what was seen on the wire; false when nothing was counted.
 type KnownRows interface {
-	KnownRows(ctx context.Context, upstream, table string) (int64, bool)
+	KnownRows(ctx context.Context, upstream, table string, partitioned bool) (int64, bool)
 }
 
 // Analyze returns the analysis of one query. Hive's refusal and a plan that cannot be read are analyses too, with Error
@@ -112,7 +112,7 @@ func (a *Analyzer) growth(ctx context.Context, stats map[string]advisor.TableSta
 		if s.Partition != "" || s.Rows == nil || *s.Rows <= 0 {
 			continue
 		}
-		rows, ok := a.Known.KnownRows(ctx, a.Upstream, table)
+		rows, ok := a.Known.KnownRows(ctx, a.Upstream, table, len(s.PartitionColumns) > 0)
 		if ok && rows >= 0 && rows != *s.Rows {
 			out[table] = float64(rows) / float64(*s.Rows)
 		}

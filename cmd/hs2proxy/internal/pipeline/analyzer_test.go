@@ -142,7 +142,7 @@ func TestAnalyzeWithoutStatistics(t *testing.T) {
 // known is a KnownRows.
 type known map[string]int64
 
-func (k known) KnownRows(_ context.Context, _, table string) (int64, bool) {
+func (k known) KnownRows(_ context.Context, _, table string, _ bool) (int64, bool) {
 	rows, ok := k[table]
 	return rows, ok
 }

@@ -200,16 +200,15 @@ func (w *Watch) check(ctx context.Context, table string) {
 	}
 }
 
-// KnownRows implements KnownRows: the baseline's rows and those counted since. Writes that could not be counted, or that replaced rows,
-// leave it unknown.
-func (w *Watch) KnownRows(ctx context.Context, upstream, table string) (int64, bool) {
+// KnownRows implements KnownRows, as statscheck.RowsByWrites.
+func (w *Watch) KnownRows(ctx context.Context, upstream, table string, partitioned bool) (int64, bool) {
 	b, err := w.records.Baseline(ctx, upstream, table)
-	if err != nil || b == nil || b.Rows == nil {
+	if err != nil {
 		return 0, false
 	}
 	writes, err := w.records.Writes(ctx, upstream, table)
-	if err != nil || writes.Rows == 0 || writes.Uncounted > 0 || writes.Overwrites > 0 {
+	if err != nil {
 		return 0, false
 	}
-	return *b.Rows + writes.Rows, true
+	return statscheck.RowsByWrites(b, writes, partitioned)
 }

@@ -393,6 +393,7 @@ func TestKnownRows(t *testing.T) {
 		"no rows":       {&statscheck.Baseline{}, statscheck.Writes{Rows: 5, Counted: 1}, "", 0, false},
 		"no writes":     {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{}, "", 0, false},
 		"overwritten":   {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1, Overwrites: 1}, "", 0, false},
+		"replaced":      {nil, statscheck.Writes{Rows: 5, Counted: 1, Overwrites: 1, Left: new(int64(5))}, "", 5, true},
 		"uncounted":     {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1, Uncounted: 1}, "", 0, false},
 		"store is away": {&statscheck.Baseline{Rows: new(int64(10))}, statscheck.Writes{Rows: 5, Counted: 1}, "Writes", 0, false},
 	}
@@ -401,7 +402,7 @@ func TestKnownRows(t *testing.T) {
 			p := newPost(t, statscheck.DefaultThresholds())
 			p.records.baselines["shop.t"], p.records.writes["shop.t"] = test.baseline, test.writes
 			p.records.errs[test.err] = store.ErrUnavailable
-			if got, ok := p.KnownRows(within(t), "main", "shop.t"); got != test.want || ok != test.ok {
+			if got, ok := p.KnownRows(within(t), "main", "shop.t", false); got != test.want || ok != test.ok {
 				t.Errorf("got %d, %v", got, ok)
 			}
 		})
