@@ -78,7 +78,7 @@ func startCounting(t *testing.T, blocks bool) *counting {
 		case strings.HasPrefix(sql, "DESCRIBE FORMATTED"):
 			return hs2test.Outcome{Cells: describedTable}
 		case sql == "SET -v":
-			return hs2test.Outcome{Cells: [][]string{{"hive.execution.engine=tez"}}}
+			return hs2test.Outcome{Cells: [][]string{{"hive.execution.engine=tez"}, {"hive.driver.parallel.compilation=true"}}}
 		case strings.Contains(sql, "version()"):
 			return hs2test.Outcome{Cells: [][]string{{"4.0.1 r3af4517"}}}
 		default:

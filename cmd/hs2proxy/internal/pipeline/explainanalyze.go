@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -40,6 +41,8 @@ type RowCount struct {
 // proxyUser is the entry of OpenSession's configuration (HiveAuthConstants.HS2_PROXY_USER) by which a client acts for somebody else. The
 // service user acts for nobody.
 const proxyUser = "hive.server2.proxy.user"
+
+const parallelCompilation = "hive.driver.parallel.compilation"
 
 // runsCode are functions and clauses by which a SELECT runs a program that nobody has read: scripts of TRANSFORM, methods of Java.
 var runsCode = regexp.MustCompile(`(?i)\b(transform|reduce|reflect2?|java_method)\b`)
@@ -93,8 +96,25 @@ func (c *RowCount) count(ctx context.Context, q store.AffectedQuery) (e store.Ex
 		return e
 	}
 	query.Cause, query.Target = store.CauseAge, c.own(query.Target)
+	if e.Reason = c.inTheWay(ctx); e.Reason != "" {
+		e.Outcome = store.AnalyzeRefused
+		return e
+	}
 	e.Operators, e.Outcome, e.Reason = c.counted(ctx, query)
 	return e
+}
+
+// inTheWay says why the server is not asked; empty where others go on meanwhile. Hive executes the query of EXPLAIN ANALYZE while it
+// compiles (ExplainSemanticAnalyzer): on a server that compiles one statement at a time (CompileLock) no other would begin until it has ended.
+func (c *RowCount) inTheWay(ctx context.Context) string {
+	facts, err := c.Analyzer.Server.Facts(ctx)
+	switch {
+	case err != nil:
+		return "whether HiveServer2 compiles other statements meanwhile is not known: " + err.Error()
+	case !strings.EqualFold(facts.Settings[parallelCompilation], "true"):
+		return parallelCompilation + " is not true: HiveServer2 would compile no other statement until EXPLAIN ANALYZE has ended"
+	}
+	return ""
 }
 
 // unfit says why a query is not run; empty for one that may be.

@@ -119,6 +119,31 @@ func TestRowCountRefuses(t *testing.T) {
 	}
 }
 
+// TestRowCountKeepsNobodyWaiting: a server that compiles one statement at a time is not asked, nor one that does not tell.
+func TestRowCountKeepsNobodyWaiting(t *testing.T) {
+	for settings, words := range map[string]string{
+		parallelCompilation + "=false": "would compile no other statement", "hive.execution.engine=tez": "would compile no other statement", "": "is not known",
+	} {
+		c, records, server := newRowCount(t, "SELECT a FROM u")
+		hive := newFakeHive()
+		if settings == "" {
+			hive.fails("SET -v", errors.New("away"))
+		} else {
+			hive.rows("SET -v", []string{settings})
+		}
+		c.Analyzer = shopAnalyzer(t, server, hive)
+		if err := c.Run(within(t), 7); err != nil {
+			t.Fatal(err)
+		}
+		if len(records.saved) != 1 || records.saved[0].Outcome != store.AnalyzeRefused || !strings.Contains(records.saved[0].Reason, words) {
+			t.Errorf("%q: %+v", settings, records.saved)
+		}
+		if n := len(server.analyzed()); n > 0 {
+			t.Errorf("%q: %d queries were executed", settings, n)
+		}
+	}
+}
+
 // TestRowCountGoesOn after a query that fails, that has no counts or no plan on record, and ends with its time.
 func TestRowCountGoesOn(t *testing.T) {
 	c, records, server := newRowCount(t, "SELECT broken", joinSQL)

@@ -36,7 +36,7 @@ type fakeHive struct {
 
 func newFakeHive() *fakeHive {
 	h := &fakeHive{on: map[string]func(context.Context) (client.Result, error){}}
-	h.rows("SET -v", []string{"hive.execution.engine=tez"})
+	h.rows("SET -v", []string{"hive.execution.engine=tez"}, []string{parallelCompilation + "=true"})
 	h.rows("SELECT version()", []string{"4.0.1 r3af4517"})
 	return h
 }
