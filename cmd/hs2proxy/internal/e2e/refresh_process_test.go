@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,6 +97,32 @@ func (s *serving) words() string {
 	s.log.Lock()
 	defer s.log.Unlock()
 	return s.log.String()
+}
+
+// listens is what a port says when it opens: that of clients, and that of operators.
+var listens = regexp.MustCompile(`("port":"admin",)?"listen":"(127\.0\.0\.1:\d+)"`)
+
+// address is where clients connect to.
+func (s *serving) address(t *testing.T) string {
+	t.Helper()
+	return s.port(t, "")
+}
+
+// adminAddress is where operators connect to.
+func (s *serving) adminAddress(t *testing.T) string {
+	t.Helper()
+	return s.port(t, `"port":"admin",`)
+}
+
+func (s *serving) port(t *testing.T, mark string) string {
+	t.Helper()
+	for _, m := range listens.FindAllStringSubmatch(s.words(), -1) {
+		if m[1] == mark {
+			return m[2]
+		}
+	}
+	t.Fatalf("the proxy does not say where it listens:\n%s", s.words())
+	return ""
 }
 
 // kill ends the process by SIGKILL and waits for its end; a second call does nothing.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store/storetest"
@@ -16,8 +15,8 @@ import (
 
 // restores runs the statements that a refresh left to undo it, and compares every number with those from before. The
 // refresh runs in a queue of its own (tez.queue.name).
-func restores(t *testing.T, hive *localhive.Server, program string) {
-	s := session(t, hive.Address())
+func restores(t *testing.T, r rig) {
+	s := session(t, r.address)
 	columns := []string{"b", "n", "l", "d", "m", "s", "c", "day", "at", "bin"}
 	const values = "SELECT k > 1, k, cast(k AS bigint) * 10000000000, k / 4.0D, cast(k / 8 AS decimal(10,3)), concat('it''s ', k), cast(concat('v', k) AS varchar(9))," +
 		" date_add('2026-01-01', k), cast(date_add('2026-01-01', k) AS timestamp), cast(concat('b', k) AS binary)"
@@ -50,9 +49,9 @@ func restores(t *testing.T, hive *localhive.Server, program string) {
 
 	dsn := storetest.DSN(t)
 	db := connect(t, dsn)
-	settings := proxySettings(hive, dsn)
+	settings := r.settings(dsn)
 	settings["STATISTICS__REFRESH__QUEUE"] = "statistics"
-	serve(t, program, settings)
+	serve(t, r.program, settings)
 	var (
 		id      int64
 		effect  string

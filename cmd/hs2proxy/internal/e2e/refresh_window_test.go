@@ -2,28 +2,20 @@ package e2e
 
 import (
 	"context"
-	"regexp"
 	"testing"
 
-	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
 
-var address = regexp.MustCompile(`"listen":"(127\.0\.0\.1:\d+)"`)
-
 // windowEnds has a schedule refresh a table whose ANALYZE takes longer than the window.
-func windowEnds(t *testing.T, hive *localhive.Server, program string) {
+func windowEnds(t *testing.T, r rig) {
 	const table = "endless"
 	dsn := storetest.DSN(t)
 	db := connect(t, dsn)
-	settings := proxySettings(hive, dsn)
+	settings := r.settings(dsn)
 	settings["STATISTICS__REFRESH__SCHEDULES"] = `[{name: brief, cron: "@every 3s", tables: ["default.` + table + `"], mode: BASIC, window: 20s}]`
-	proxy := serve(t, program, settings)
-	listens := address.FindStringSubmatch(proxy.words())
-	if listens == nil {
-		t.Fatal("the proxy does not say where it listens")
-	}
-	slowTable(t, session(t, listens[1]), table, 20_000) // the proxy sees the table filled
+	proxy := serve(t, r.program, settings)
+	slowTable(t, session(t, proxy.address(t)), table, 20_000) // the proxy sees the table filled
 
 	statement := "ANALYZE TABLE `default`.`" + table + "`"
 	var (
@@ -43,10 +35,10 @@ SELECT coalesce(min(id), 0), coalesce(min(state), ''), coalesce(min(error), '') 
 		t.Errorf("attempts %+v", got)
 	}
 	eventually(t, "the cancellation in Hive", func(context.Context) bool {
-		all := executions(t, hive.LogFile(), statement)
+		all := executions(t, r.log, statement)
 		return len(all) > 0 && all[0].over()
 	})
-	all := executions(t, hive.LogFile(), statement)
+	all := executions(t, r.log, statement)
 	if e := all[0]; len(all) != 1 || e.finished || !e.interrupted || !e.killed {
 		t.Errorf("ANALYZE in Hive: %+v", all)
 	}
