@@ -46,7 +46,7 @@ func runEngine(t *testing.T, r rig) {
 		{"kinds", false, kindsOfTables},
 		{"operators", false, operatorsAsk},
 		{"explain analyze", false, explainAnalyzes},
-		{"explain analyze ends", false, explainAnalyzeEnds},
+		{"explain analyze ends", true, explainAnalyzeEnds},
 		{"counters", false, countersPass},
 		{"partitions", true, manyPartitions},
 		{"restore", false, restores},
