@@ -199,14 +199,20 @@ func TestWriterStopEndsACall(t *testing.T) {
 	}
 }
 
-func TestWriterIsolatesPanics(t *testing.T) {
-	f := newFakeRecords()
-	entered, release := make(chan struct{}, 64), make(chan struct{})
+// held makes every call tell that it has begun, and wait until release is closed.
+func (f *fakeRecords) held() (entered <-chan struct{}, release chan<- struct{}) {
+	begun, end := make(chan struct{}, 64), make(chan struct{})
 	f.do = func(context.Context) error {
-		entered <- struct{}{}
-		<-release
+		begun <- struct{}{}
+		<-end
 		return nil
 	}
+	return begun, end
+}
+
+func TestWriterIsolatesPanics(t *testing.T) {
+	f := newFakeRecords()
+	entered, release := f.held()
 	counters := &Counters{}
 	w := StartWriter(f, quiet(), counters, func(o store.Observation) {
 		if o.Statement.ID == "2" {
@@ -228,12 +234,7 @@ func TestWriterIsolatesPanics(t *testing.T) {
 // What waits while the store is busy goes to it at once; what comes alone goes alone.
 func TestWriterTakesWhatWaits(t *testing.T) {
 	f := newFakeRecords()
-	entered, release := make(chan struct{}, 64), make(chan struct{})
-	f.do = func(context.Context) error {
-		entered <- struct{}{}
-		<-release
-		return nil
-	}
+	entered, release := f.held()
 	w := StartWriter(f, quiet(), &Counters{}, nil)
 	w.Add(observationOf("alone"))
 	receive(t, entered)
