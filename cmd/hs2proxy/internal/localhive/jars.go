@@ -46,7 +46,7 @@ func jarsComplete(pom []byte, lib string) bool {
 // same folder at the same time wait for each other. Its error is one line when Maven is missing, and otherwise ends
 // with Maven's last words.
 func FetchJars(ctx context.Context, lib string, java Java, progress func(string)) error {
-	return FetchPom(ctx, pom, "HiveServer2's jars (about 270 MB, once)", lib, java, progress)
+	return FetchPom(ctx, pom, releases[latest].jars, lib, java, progress)
 }
 
 // FetchPom is FetchJars for the dependencies of another pom. What names them, for progress and errors.

@@ -43,10 +43,12 @@ func jvmArguments(o Options) []string {
 		args = append(args, "-D"+usersProperty+"="+l.users())
 	}
 	args = append(args, o.JavaOptions...)
-	return append(args,
-		"-cp", l.conf()+":"+filepath.Join(o.LibDir, "*"),
-		"org.apache.hive.service.server.HiveServer2",
-	)
+	const server = "org.apache.hive.service.server.HiveServer2"
+	if len(o.release().classes) > 0 {
+		own := classesDir(o.LibDir)
+		return append(args, "-cp", own, launcherClass, server, l.conf(), own, o.LibDir)
+	}
+	return append(args, "-cp", l.conf()+":"+filepath.Join(o.LibDir, "*"), server)
 }
 
 // cleanEnv is an environment without what would make Hive, Hadoop or Tez read another configuration.

@@ -37,8 +37,10 @@ type Options struct {
 	// Dir holds configuration, logs, tables and metastore; by default hs2proxy/local-hive in the user's cache folder.
 	// One server at a time runs in a folder.
 	Dir string
-	// LibDir holds the jars and may be shared by any number of servers; by default hs2proxy/hive-4.0.1 in the user's
-	// cache folder. It must be a folder of this package's own: a missing, an empty or an earlier one.
+	// Release is the release of Hive, "4.0" (4.0.1; the default) or "3.1" (3.1.3; it needs a JDK and serves no HTTP).
+	Release string
+	// LibDir holds the jars and may be shared by any number of servers of a release; by default hs2proxy/hive-4.0.1 in the
+	// user's cache folder, for 3.1 hive-3.1.3. It must be a folder of this package's own: a missing, an empty or an earlier one.
 	LibDir string
 	// Port is the Thrift port on 127.0.0.1; 0 takes a free one.
 	Port int
@@ -83,10 +85,8 @@ func (o Options) withDefaults() (Options, error) {
 			return o, err
 		}
 	}
-	if o.LibDir == "" {
-		if o.LibDir, err = DefaultLibDir(); err != nil {
-			return o, err
-		}
+	if o, err = o.withRelease(); err != nil {
+		return o, err
 	}
 	for _, dir := range []*string{&o.Dir, &o.LibDir} {
 		abs, err := filepath.Abs(*dir)
@@ -141,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// DefaultLibDir is the folder of the jars where Options name none.
+// DefaultLibDir is the folder of the jars where Options name none and no other release.
 func DefaultLibDir() (string, error) { return inCache("hive-4.0.1") }
 
 func inCache(name string) (string, error) {

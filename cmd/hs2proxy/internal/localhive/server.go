@@ -66,7 +66,11 @@ func Start(ctx context.Context, options Options) (_ *Server, err error) {
 	if _, err := stopLeftover(ctx, o.Dir); err != nil {
 		return nil, err
 	}
-	if err := FetchJars(ctx, o.LibDir, java, o.Progress); err != nil {
+	r := o.release()
+	if err := FetchPom(ctx, r.pom, r.jars, o.LibDir, java, o.Progress); err != nil {
+		return nil, err
+	}
+	if err := writeClasses(ctx, o, java); err != nil {
 		return nil, err
 	}
 	p, err := choosePorts(o)

@@ -164,6 +164,7 @@ func TestStartRealServer(t *testing.T) {
 		"NONE":                 {},
 		"NOSASL":               {Auth: AuthNoSASL},
 		"CUSTOM, HTTP and TLS": {Auth: AuthCustom, Users: map[string]string{"ann": "ann-secret"}, HTTP: true, TLS: true},
+		"3.1, CUSTOM and TLS":  {Release: "3.1", Auth: AuthCustom, Users: map[string]string{"ann": "ann-secret"}, TLS: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Dir, o.Progress = t.TempDir(), func(s string) { t.Log(s) }

@@ -136,6 +136,7 @@ func site(o Options, p ports) map[string]string {
 		conf["hive.server2.keystore.type"] = "PKCS12"
 		conf["hive.server2.keystore.password"] = StorePassword
 	}
+	maps.Copy(conf, o.release().conf)
 	maps.Copy(conf, o.Conf)
 	return conf
 }

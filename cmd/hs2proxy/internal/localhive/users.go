@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -50,8 +49,8 @@ func writeUsers(ctx context.Context, o Options, java Java) error {
 		return nil
 	}
 	l := layout{o.Dir}
-	if !java.HasCompiler() {
-		return fmt.Errorf("authentication CUSTOM needs a JDK, %s is a runtime only: install one (apt-get install openjdk-%d-jdk-headless)", java.Path, java.Version)
+	if err := needCompiler(java, "authentication CUSTOM"); err != nil {
+		return err
 	}
 	var lines strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(o.Users)) {
@@ -65,9 +64,8 @@ func writeUsers(ctx context.Context, o Options, java Java) error {
 		return fmt.Errorf("write HiveServer2's password check: %w", err)
 	}
 	// Into the folder of the configuration, which is first on the class path.
-	cmd := exec.CommandContext(ctx, java.Compiler(), "-nowarn", "-proc:none", "-d", l.conf(), "-cp", filepath.Join(o.LibDir, "*"), source) //nolint:gosec // beside the Java that was found
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compile HiveServer2's password check: %w\n%s", err, out)
+	if err := compile(ctx, java, o.LibDir, l.conf(), source); err != nil {
+		return fmt.Errorf("compile HiveServer2's password check: %w", err)
 	}
 	return nil
 }

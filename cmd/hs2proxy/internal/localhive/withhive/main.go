@@ -1,25 +1,36 @@
-// Command withhive starts a HiveServer2 of its own, runs a command that finds it in HS2PROXY_TEST_HS2 (host:port), stops
-// the server and ends with the command's status:
+// Command withhive starts HiveServer2s of its own, runs a command that finds them in the environment (host:port), stops
+// the servers and ends with the command's status:
 //
 //	go run ./cmd/hs2proxy/internal/localhive/withhive go test ./thrift/client
+//	go run ./cmd/hs2proxy/internal/localhive/withhive -hive 3.1 go test -run Hive3 ./cmd/hs2proxy
+//
+// HS2PROXY_TEST_HS2 names the server of Hive 4.0, HS2PROXY_TEST_HIVE3 that of Hive 3.1; -hive 4.0,3.1 starts both.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/localhive"
 )
 
+// variables tell the command where the server of each release is.
+var variables = map[string]string{"4.0": "HS2PROXY_TEST_HS2", "3.1": "HS2PROXY_TEST_HIVE3"}
+
 func main() {
+	releases := flag.String("hive", "4.0", "releases of Hive to start, with commas between: 4.0, 3.1")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, strings.Split(*releases, ","), flag.Args())
 	stop()
 	var exit *exec.ExitError
 	switch {
@@ -31,7 +42,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, releases, args []string) (err error) {
 	if len(args) == 0 {
 		return errors.New("no command given")
 	}
@@ -40,8 +51,30 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	hive, err := localhive.Start(ctx, localhive.Options{
-		Dir: dir, Progress: func(s string) { fmt.Fprintln(os.Stderr, "withhive:", s) },
+	env := os.Environ()
+	for _, release := range releases {
+		variable, ok := variables[release]
+		if !ok {
+			return fmt.Errorf("-hive %s: releases are 4.0 and 3.1", release)
+		}
+		hive, startErr := start(ctx, filepath.Join(dir, release), release)
+		if startErr != nil {
+			return startErr
+		}
+		defer func() { err = errors.Join(err, stopHive(ctx, hive)) }()
+		env = append(env, variable+"="+hive.Address())
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the caller's own command
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	return cmd.Run()
+}
+
+func start(ctx context.Context, dir, release string) (*localhive.Server, error) {
+	return localhive.Start(ctx, localhive.Options{
+		Dir: dir, Release: release, Progress: func(s string) { fmt.Fprintln(os.Stderr, "withhive:", s) },
 		Conf: map[string]string{
 			// A Tez for each session: a cancelled query's task runs on for a while and would keep the next test waiting.
 			"hive.server2.tez.initialize.default.sessions": "false",
@@ -49,18 +82,10 @@ func run(ctx context.Context, args []string) (err error) {
 			"metastore.try.direct.sql": "false",
 		},
 	})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = errors.Join(err, hive.Stop(stopping))
-	}()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the caller's own command
-	cmd.Env = append(os.Environ(), "HS2PROXY_TEST_HS2="+hive.Address())
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
-	return cmd.Run()
+}
+
+func stopHive(ctx context.Context, hive *localhive.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	return hive.Stop(ctx)
 }
