@@ -115,9 +115,9 @@ func (s *Set) report(changes ...Change) {
 		log := &s.opts.Log
 		switch c.Kind {
 		case Joined:
-			log.Info().Str("hiveserver2", c.Server.ID).Msg("HiveServer2 takes new connections")
+			log.Info().Str("hiveserver2", c.Server.ID).Msg("new connections go to this HiveServer2, too")
 		case Left:
-			log.Info().Str("hiveserver2", c.Server.ID).Int64("open", c.Server.Open()).Msg("HiveServer2 takes no new connections")
+			log.Info().Str("hiveserver2", c.Server.ID).Int64("open", c.Server.Open()).Msg("no new connections go to this HiveServer2")
 		case Moved:
 			log.Info().Str("hiveserver2", c.Server.ID).Str("binary", c.Server.Binary).Str("http", c.Server.HTTP).Msg("HiveServer2 published other settings")
 		case Down:
