@@ -10,7 +10,7 @@
 // A cancelled query ends at once for its client, but a task of it that already runs does so to its end, and the next
 // query waits for it.
 //
-// What such a server cannot do: ACID tables and locks (hive.support.concurrency), Kerberos, and running tasks under
-// LLAP. Plans as under LLAP work: SET hive.execution.mode=llap, hive.llap.execution.mode=all and, for a cluster of a
+// ACID tables and locks take Options.Transactions. What such a server cannot do: Kerberos without a KDC of the caller's, and running
+// tasks under LLAP. Plans as under LLAP work: SET hive.execution.mode=llap, hive.llap.execution.mode=all and, for a cluster of a
 // known size, hive.llap.daemon.service.hosts=h1,h2,… in the session.
 package localhive

@@ -46,9 +46,17 @@ func jvmArguments(o Options) []string {
 	const server = "org.apache.hive.service.server.HiveServer2"
 	if len(o.release().classes) > 0 {
 		own := classesDir(o.LibDir)
-		return append(args, "-cp", own, launcherClass, server, l.conf(), own, o.LibDir)
+		args = append(args, "-cp", own, launcherClass, server, l.conf(), own, o.LibDir)
+		if o.Jars != "" {
+			args = append(args, o.Jars)
+		}
+		return args
 	}
-	return append(args, "-cp", l.conf()+":"+filepath.Join(o.LibDir, "*"), server)
+	path := l.conf() + ":" + filepath.Join(o.LibDir, "*")
+	if o.Jars != "" {
+		path += ":" + filepath.Join(o.Jars, "*")
+	}
+	return append(args, "-cp", path, server)
 }
 
 // cleanEnv is an environment without what would make Hive, Hadoop or Tez read another configuration.

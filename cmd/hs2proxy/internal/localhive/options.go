@@ -53,6 +53,12 @@ type Options struct {
 	TLS bool
 	// Conf are further properties of hive-site.xml; they win over this package's own.
 	Conf map[string]string
+	// Transactions makes the metastore by Hive's own schema script (79 MB, fetched once): the server then has ACID tables, locks and
+	// direct SQL, as one in production. For 4.0 only.
+	Transactions bool
+	// Jars is a folder of further jars for the class path, behind LibDir's: such as Iceberg's handler for Hive 4, which Hive's release
+	// carries in its lib folder and no Maven repository does.
+	Jars string
 	// CoreSite are the properties of core-site.xml, which Hadoop reads before Hive's: its security, above all.
 	CoreSite map[string]string
 	// JavaOptions are further arguments of the java command, such as -Djava.security.krb5.conf=…; they come after this
@@ -88,7 +94,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o, err = o.withRelease(); err != nil {
 		return o, err
 	}
-	for _, dir := range []*string{&o.Dir, &o.LibDir} {
+	for _, dir := range []*string{&o.Dir, &o.LibDir, &o.Jars} {
+		if *dir == "" {
+			continue
+		}
 		abs, err := filepath.Abs(*dir)
 		if err != nil {
 			return o, fmt.Errorf("resolve %s: %w", *dir, err)

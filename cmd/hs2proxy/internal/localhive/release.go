@@ -63,6 +63,9 @@ func (o Options) withRelease() (Options, error) {
 	if o.HTTP && r.oneTransport {
 		return o, fmt.Errorf("HTTP: Hive %s serves it only in place of the binary transport", o.Release)
 	}
+	if o.Transactions && o.Release != latest {
+		return o, fmt.Errorf("transactions: not made for Hive %s", o.Release)
+	}
 	if o.LibDir == "" {
 		var err error
 		if o.LibDir, err = inCache("hive-" + r.version); err != nil {

@@ -80,6 +80,9 @@ func Start(ctx context.Context, options Options) (_ *Server, err error) {
 	if err := writeConf(o, p); err != nil {
 		return nil, err
 	}
+	if err := writeMetastore(ctx, o, java); err != nil {
+		return nil, err
+	}
 	if err := writeUsers(ctx, o, java); err != nil {
 		return nil, err
 	}

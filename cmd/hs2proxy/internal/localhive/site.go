@@ -52,6 +52,9 @@ func (l layout) scratch() string   { return l.in("scratch") }
 func (l layout) tables() []string  { return []string{l.in("warehouse"), l.in("external")} }
 func (l layout) metastore() string { return l.in("metastore") }
 
+// metastoreSchema says which script made the metastore; there is none where DataNucleus did.
+func (l layout) metastoreSchema() string { return l.in("metastore-schema") }
+
 // ports are where a server listens; http is 0 without the HTTP transport.
 type ports struct{ binary, http int }
 
@@ -136,6 +139,9 @@ func site(o Options, p ports) map[string]string {
 		conf["hive.server2.keystore.type"] = "PKCS12"
 		conf["hive.server2.keystore.password"] = StorePassword
 	}
+	if o.Transactions {
+		maps.Copy(conf, transactionsConf(l))
+	}
 	maps.Copy(conf, o.release().conf)
 	maps.Copy(conf, o.Conf)
 	return conf
@@ -167,7 +173,7 @@ func writeConf(o Options, p ports) error {
 	l := layout{o.Dir}
 	remove := []string{l.scratch(), l.conf(), l.log(), l.output()}
 	if o.Fresh {
-		remove = append(remove, l.metastore())
+		remove = append(remove, l.metastore(), l.metastoreSchema())
 		remove = append(remove, l.tables()...)
 	}
 	for _, path := range remove {

@@ -3,6 +3,9 @@
 //
 //	go run ./cmd/hs2proxy/internal/localhive/withhive go test ./thrift/client
 //	go run ./cmd/hs2proxy/internal/localhive/withhive -hive 3.1 go test -run Hive3 ./cmd/hs2proxy
+//	go run ./cmd/hs2proxy/internal/localhive/withhive -transactions -jars DIR go test -run Iceberg ./cmd/hs2proxy
+//
+// With -transactions Hive 4.0 has ACID tables and locks, with -jars further jars, such as Iceberg's handler.
 //
 // HS2PROXY_TEST_HS2 names the server of Hive 4.0, HS2PROXY_TEST_HIVE3 that of Hive 3.1; -hive 4.0,3.1 starts both.
 package main
@@ -16,6 +19,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,9 +32,12 @@ var variables = map[string]string{"4.0": "HS2PROXY_TEST_HS2", "3.1": "HS2PROXY_T
 
 func main() {
 	releases := flag.String("hive", "4.0", "releases of Hive to start, with commas between: 4.0, 3.1")
+	var options localhive.Options
+	flag.BoolVar(&options.Transactions, "transactions", false, "a metastore made by Hive's own script, for ACID tables and locks (4.0 only)")
+	flag.StringVar(&options.Jars, "jars", "", "a folder of further jars for the class path")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, strings.Split(*releases, ","), flag.Args())
+	err := run(ctx, strings.Split(*releases, ","), options, flag.Args())
 	stop()
 	var exit *exec.ExitError
 	switch {
@@ -42,7 +49,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, releases, args []string) (err error) {
+func run(ctx context.Context, releases []string, options localhive.Options, args []string) (err error) {
 	if len(args) == 0 {
 		return errors.New("no command given")
 	}
@@ -57,7 +64,8 @@ func run(ctx context.Context, releases, args []string) (err error) {
 		if !ok {
 			return fmt.Errorf("-hive %s: releases are 4.0 and 3.1", release)
 		}
-		hive, startErr := start(ctx, filepath.Join(dir, release), release)
+		options.Dir, options.Release = filepath.Join(dir, release), release
+		hive, startErr := start(ctx, options)
 		if startErr != nil {
 			return startErr
 		}
@@ -72,16 +80,15 @@ func run(ctx context.Context, releases, args []string) (err error) {
 	return cmd.Run()
 }
 
-func start(ctx context.Context, dir, release string) (*localhive.Server, error) {
-	return localhive.Start(ctx, localhive.Options{
-		Dir: dir, Release: release, Progress: func(s string) { fmt.Fprintln(os.Stderr, "withhive:", s) },
-		Conf: map[string]string{
-			// A Tez for each session: a cancelled query's task runs on for a while and would keep the next test waiting.
-			"hive.server2.tez.initialize.default.sessions": "false",
-			// Without it a fresh Derby metastore lacks the table of partitions' column statistics.
-			"metastore.try.direct.sql": "false",
-		},
-	})
+func start(ctx context.Context, options localhive.Options) (*localhive.Server, error) {
+	options.Progress = func(s string) { fmt.Fprintln(os.Stderr, "withhive:", s) }
+	options.Conf = map[string]string{
+		// A Tez for each session: a cancelled query's task runs on for a while and would keep the next test waiting.
+		"hive.server2.tez.initialize.default.sessions": "false",
+		// A fresh Derby metastore of DataNucleus' making lacks the table of partitions' column statistics for it.
+		"metastore.try.direct.sql": strconv.FormatBool(options.Transactions),
+	}
+	return localhive.Start(ctx, options)
 }
 
 func stopHive(ctx context.Context, hive *localhive.Server) error {
