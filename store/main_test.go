@@ -13,6 +13,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/store/storetest"
 )
@@ -168,4 +169,10 @@ func analysis(upstream, fingerprint string, at time.Time, joins ...advisor.JoinV
 		Settings: map[string]string{"hive.auto.convert.join.noconditionaltask.size": "10000000"}, Joins: joins,
 		Tables: []string{"shop.items", "shop.sales"}, ExplainedAt: at, Duration: 80 * time.Millisecond, Cause: store.CauseFirst,
 	}
+}
+
+// SaveStaleness records what holds for a table, as a check of it and of all its partitions does.
+func (f *fixture) SaveStaleness(ctx context.Context, upstream, table string, holds []statscheck.Staleness, health statscheck.Health) error {
+	c := store.Checked{Holds: holds, Health: health, By: "a check", All: true}
+	return f.SaveChecked(ctx, upstream, table, c)
 }

@@ -107,6 +107,8 @@ type TableWrite struct {
 	Rows *int64
 	// ColumnsChanged: ADD, REPLACE or CHANGE COLUMN.
 	ColumnsChanged bool
+	// Suspect: without Rows it raises rule R6, until the table is read again.
+	Suspect bool `json:",omitempty"`
 	// StartedAt and At are when the statement began, zero when unknown, and ended.
 	StartedAt time.Time
 	At        time.Time

@@ -262,3 +262,60 @@ func TestSaveCheckedClearsWhatItLookedAt(t *testing.T) {
 	save(store.Checked{})
 	f.want("0", `SELECT count(*) FROM hs2proxy.tables WHERE known_rows IS NOT NULL OR cardinality(columns_needed) > 0`)
 }
+
+// TestSuspicions: a write whose rows nobody knows raises R6 at once, and leaves the other rules of the table alone; the reading that
+// follows ends it, with when and by what, and one that came before does not.
+func TestSuspicions(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	write := func(op hiveql.WriteOp, rows *int64, suspect bool, at time.Time, partitions ...string) store.TableWrite {
+		return store.TableWrite{
+			Upstream: "hive-a", Table: "shop.items", StatementID: uuid.Must(uuid.NewV7()).String(), Op: op, Rows: rows, Suspect: suspect, At: at, Partitions: partitions,
+		}
+	}
+	hold := func() string {
+		return f.one(`SELECT string_agg(rule || ' ' || level || ': ' || reason, '; ' ORDER BY rule) FROM hs2proxy.report_stale_tables`)
+	}
+	r3 := statscheck.Staleness{Rule: statscheck.R3Columns, Level: statscheck.LevelHigh, Reason: "because", Columns: []string{"id"}}
+	check := func(readAt time.Time, holds ...statscheck.Staleness) {
+		t.Helper()
+		f.ok(f.SaveChecked(t.Context(), "hive-a", "shop.items", store.Checked{Holds: holds, Health: ptr(1.0), ReadAt: readAt, By: "a reading"}))
+	}
+	check(t0, r3)
+	truncate := write(hiveql.WriteTruncate, nil, true, t0.Add(2*time.Minute), "ds=a")
+	for range 2 {
+		f.ok(f.AddWrites(t.Context(), []store.TableWrite{
+			write(hiveql.WriteLoad, nil, true, t0.Add(time.Minute)), truncate, write(hiveql.WriteInsertInto, ptr(int64(9)), true, t0.Add(3*time.Minute)),
+		}))
+	}
+	const want = "R3 HIGH: because; R6 SUSPECT: TRUNCATE of ds=a seen, whose rows could not be counted, and the table was not read since"
+	if got := hold(); got != want {
+		t.Errorf("after the writes: %s", got)
+	}
+	f.want("TRUNCATE 00:01:00 00:02:00 t", `SELECT concat_ws(' ', evidence ->> 'op', since - $1, seen_at - $1, t.health IS NULL)
+		FROM hs2proxy.staleness s JOIN hs2proxy.tables t ON t.id = s.table_id WHERE rule = 'R6'`, t0)
+
+	check(t0.Add(90*time.Second), r3) // read before the TRUNCATE
+	if got := hold(); got != want {
+		t.Errorf("a reading before the write: %s", got)
+	}
+	f.now = t0.Add(time.Hour)
+	check(t0.Add(4*time.Minute), r3)
+	if got := hold(); got != "R3 HIGH: because" {
+		t.Errorf("read again: %s", got)
+	}
+	f.want("01:00:00 a reading", `SELECT concat_ws(' ', cleared_at - $1, cleared_by) FROM hs2proxy.report_stale_history WHERE rule = 'R6'`, t0)
+
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{truncate})) // a spool sends it again
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{
+		write(hiveql.WriteDrop, nil, true, t0.Add(2*time.Hour)), write(hiveql.WriteMSCK, nil, false, t0.Add(2*time.Hour)),
+	}))
+	if got := hold(); got != "R3 HIGH: because" {
+		t.Errorf("after a replay, a DROP and the write of a table that is not judged: %s", got)
+	}
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{write(hiveql.WriteMSCK, nil, true, t0.Add(3*time.Hour))}))
+	f.want("R6 03:00:00", `SELECT concat_ws(' ', rule, since - $1) FROM hs2proxy.report_stale_history WHERE cleared_at IS NULL AND cleared_by = '' AND rule = 'R6'`, t0)
+	f.ok(f.Rebase(t.Context(), "hive-a", "shop.items", statscheck.Baseline{At: t0.Add(5 * time.Hour)}))
+	f.ok(f.EndStaleness(t.Context(), "hive-a", "shop.items", "the table is gone"))
+	f.ok(f.AddWrites(t.Context(), []store.TableWrite{write(hiveql.WriteLoad, nil, true, t0.Add(4*time.Hour))})) // the baseline knows of it
+	f.want("the table is gone,the table is gone", `SELECT string_agg(cleared_by, ',') FROM hs2proxy.staleness WHERE cleared_at IS NOT NULL`)
+}

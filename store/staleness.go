@@ -22,21 +22,22 @@ SELECT t.id, @partition, @rule, @level, @reason, @evidence, @columns, @at, @at
 FROM hs2proxy.tables t WHERE t.upstream_id = @upstream AND t.name = @name
 ON CONFLICT (table_id, partition_name, rule) DO UPDATE SET
     level = excluded.level, reason = excluded.reason, evidence = excluded.evidence, columns = excluded.columns,
-    since = CASE WHEN s.cleared_at IS NULL THEN s.since ELSE excluded.since END, seen_at = excluded.seen_at, cleared_at = NULL`
+    since = CASE WHEN s.cleared_at IS NULL THEN s.since ELSE excluded.since END, seen_at = excluded.seen_at, cleared_at = NULL, cleared_by = ''`
 
-// stalenessClear ends what was not found to hold in this check, as far as it looked. R7 is judged over all partitions.
+// stalenessClear ends what was not found to hold in this check, as far as it looked. R7 is judged over all partitions. A write that
+// was seen after the table was read keeps its R6.
 const stalenessClear = `
-UPDATE hs2proxy.staleness s SET cleared_at = @at
+UPDATE hs2proxy.staleness s SET cleared_at = @at, cleared_by = @by
 FROM hs2proxy.tables t
 WHERE t.id = s.table_id AND t.upstream_id = @upstream AND t.name = @name AND s.cleared_at IS NULL
   AND (@looked::text[] IS NULL OR s.partition_name = '' OR s.rule = 'R7' OR s.partition_name = ANY (@looked::text[]))
+  AND (s.rule <> 'R6' OR s.partition_name <> '' OR @read::timestamptz IS NULL OR s.seen_at < @read::timestamptz)
   AND NOT EXISTS (SELECT 1 FROM unnest(@partitions::text[], @rules::text[]) AS h(partition_name, rule)
                   WHERE h.partition_name = s.partition_name AND h.rule = s.rule)`
 
-// SaveStaleness records all rules that hold now for a table and its partitions, and its health. Rules that held before
-// and are not among them are cleared.
-func (s *Store) SaveStaleness(ctx context.Context, upstream, table string, holds []statscheck.Staleness, health statscheck.Health) error {
-	return s.saveChecked(ctx, upstream, table, Checked{Holds: holds, Health: health}, nil)
+// EndStaleness records that no rule holds any more for a table and its partitions, and why; its health is unknown.
+func (s *Store) EndStaleness(ctx context.Context, upstream, table, why string) error {
+	return s.SaveChecked(ctx, upstream, table, Checked{By: why, All: true})
 }
 
 // Checked is what a check of a table found.
@@ -44,20 +45,25 @@ type Checked struct {
 	// Holds are the rules that hold.
 	Holds  []statscheck.Staleness
 	Health statscheck.Health
-	// Partitions are those that were read and judged, Gone those that turned out to be there no more. What holds for others stays.
+	// Partitions are those that were read and judged, Gone those that turned out to be there no more. What holds for others stays, unless
+	// All are judged.
 	Partitions, Gone []string
+	All              bool
 	Known            statscheck.Known
 	// Needed are the columns that queries use, Covered those of them with valid statistics.
 	Needed, Covered []string
+	// ReadAt is when the table was read; zero when it was not.
+	ReadAt time.Time
+	// By is what ends the rules that held and do no longer.
+	By string
 }
 
 // SaveChecked records a check of a table. Rules that held before for what was judged, and are not in Holds, are cleared.
 func (s *Store) SaveChecked(ctx context.Context, upstream, table string, c Checked) error {
-	return s.saveChecked(ctx, upstream, table, c, append(texts(c.Partitions), texts(c.Gone)...))
-}
-
-// saveChecked clears what holds for the partitions looked at; nil: for all.
-func (s *Store) saveChecked(ctx context.Context, upstream, table string, c Checked, looked []string) error {
+	looked := append(texts(c.Partitions), texts(c.Gone)...)
+	if c.All {
+		looked = nil
+	}
 	holds, health := slices.Clone(c.Holds), c.Health
 	slices.SortStableFunc(holds, func(a, b statscheck.Staleness) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Rule, b.Rule))
@@ -75,7 +81,7 @@ func (s *Store) saveChecked(ctx context.Context, upstream, table string, c Check
 		args := pgx.NamedArgs{
 			"upstream": id, "name": text(table), "at": at, "health": health,
 			"rows": c.Known.Rows, "rows_from": orNil(string(c.Known.RowsFrom)), "bytes": c.Known.Bytes, "bytes_from": orNil(string(c.Known.BytesFrom)),
-			"needed": texts(c.Needed), "covered": texts(c.Covered),
+			"needed": texts(c.Needed), "covered": texts(c.Covered), "by": text(s.o.Redact.Text(c.By)), "read": stampOrNil(c.ReadAt),
 		}
 		batch := &pgx.Batch{}
 		batch.Queue(tableInsert, args)
@@ -92,7 +98,7 @@ func (s *Store) saveChecked(ctx context.Context, upstream, table string, c Check
 				"reason": text(s.o.Redact.Text(h.Reason)), "evidence": ev, "columns": texts(h.Columns),
 			})
 		}
-		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules, "looked": looked})
+		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules, "looked": looked, "by": args["by"], "read": args["read"]})
 		if len(looked) > 0 {
 			args["partitions"], args["gone"] = texts(c.Partitions), texts(c.Gone)
 			batch.Queue(partitionsRead, args)

@@ -20,16 +20,37 @@ const tableID = `SELECT id FROM hs2proxy.tables WHERE upstream_id = @upstream AN
 
 // writesInsert counts the writes that are new: one after the table's baseline, for one that the baseline already includes changes nothing. The
 // tables' rows are locked. What the writes explain of changes by others is taken back: one came to light only now, for it ended while
-// the files were read, or another proxy saw it.
+// the files were read, or another proxy saw it. One that raises a suspicion raises R6 of its table, whose health is unknown until it
+// is read; other rules stay.
 const writesInsert = `
-WITH added AS (
-    INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at, partitions, started_at)
-    SELECT t.id, x.statement::uuid, x.op, x.written, x.changed, x.at, x.partitions::text[], least(x.started, x.at)
+WITH given AS MATERIALIZED (
+    SELECT t.id, x.statement::uuid AS statement, x.op, x.written, x.changed, x.at, x.partitions::text[] AS partitions, least(x.started, x.at) AS started, x.suspicion
     FROM unnest(@upstreams::bigint[], @names::text[], @statements::text[], @ops::text[], @rows::bigint[], @changed::boolean[], @at::timestamptz[],
-                @partitions::text[], @started::timestamptz[]) AS x(upstream, name, statement, op, written, changed, at, partitions, started)
+                @partitions::text[], @started::timestamptz[], @suspicions::text[])
+         AS x(upstream, name, statement, op, written, changed, at, partitions, started, suspicion)
     CROSS JOIN LATERAL (SELECT y.id FROM hs2proxy.tables y WHERE y.upstream_id = x.upstream AND y.name = x.name LIMIT 1) t
+), added AS (
+    INSERT INTO hs2proxy.table_writes (table_id, statement_id, op, written_rows, columns_changed, written_at, partitions, started_at)
+    SELECT g.id, g.statement, g.op, g.written, g.changed, g.at, g.partitions, g.started FROM given g
     ON CONFLICT (table_id, statement_id) DO NOTHING
-    RETURNING table_id, written_rows, columns_changed, written_at, started_at
+    RETURNING table_id, statement_id, written_rows, columns_changed, written_at, started_at
+), suspected AS (
+    INSERT INTO hs2proxy.staleness AS s (table_id, partition_name, rule, level, reason, evidence, columns, since, seen_at)
+    SELECT a.table_id, '', @rule, @level, (array_agg(g.suspicion ORDER BY a.written_at DESC, a.statement_id))[1],
+           jsonb_build_object('op', (array_agg(g.op ORDER BY a.written_at DESC, a.statement_id))[1], 'last_write_at', max(a.written_at)),
+           '{}'::text[], min(a.written_at), max(a.written_at)
+    FROM added a
+    JOIN given g ON g.id = a.table_id AND g.statement = a.statement_id AND g.suspicion <> ''
+    CROSS JOIN LATERAL (SELECT y.baseline_at FROM hs2proxy.tables y WHERE y.id = a.table_id LIMIT 1) b
+    WHERE b.baseline_at IS NULL OR a.written_at > b.baseline_at
+    GROUP BY a.table_id
+    ON CONFLICT (table_id, partition_name, rule) DO UPDATE SET
+        level = excluded.level, columns = excluded.columns,
+        reason = CASE WHEN s.cleared_at IS NULL AND s.seen_at > excluded.seen_at THEN s.reason ELSE excluded.reason END,
+        evidence = CASE WHEN s.cleared_at IS NULL AND s.seen_at > excluded.seen_at THEN s.evidence ELSE excluded.evidence END,
+        since = CASE WHEN s.cleared_at IS NULL THEN least(s.since, excluded.since) ELSE excluded.since END,
+        seen_at = CASE WHEN s.cleared_at IS NULL THEN greatest(s.seen_at, excluded.seen_at) ELSE excluded.seen_at END, cleared_at = NULL, cleared_by = ''
+    RETURNING table_id
 ), explained AS (
     DELETE FROM hs2proxy.foreign_writes WHERE id IN (
         SELECT f.id FROM added a
@@ -47,7 +68,8 @@ WITH added AS (
 UPDATE hs2proxy.tables t SET
     writes_rows = least(t.writes_rows + coalesce(c.written, 0), 9223372036854775807)::bigint, writes_counted = t.writes_counted + c.counted,
     writes_uncounted = t.writes_uncounted + c.uncounted, writes_last_at = greatest(t.writes_last_at, c.last_at),
-    columns_changed = t.columns_changed OR c.changed
+    columns_changed = t.columns_changed OR c.changed,
+    health = CASE WHEN EXISTS (SELECT 1 FROM suspected s WHERE s.table_id = t.id) THEN NULL ELSE t.health END
 FROM counted c WHERE t.id = c.table_id`
 
 // AddWrites counts writes, each once per statement and table however often it comes. A write at or before the table's
@@ -74,10 +96,12 @@ func (s *Store) AddWrites(ctx context.Context, writes []TableWrite) error {
 type writeRow struct {
 	key                       tableKey
 	statement, op, partitions string
-	rows                      *int64
-	changed                   bool
-	at                        time.Time
-	started                   *time.Time
+	// suspicion is why R6 holds until the table is read; empty where it does not.
+	suspicion string
+	rows      *int64
+	changed   bool
+	at        time.Time
+	started   *time.Time
 }
 
 // foldWrites are the writes as they are stored, each once; their tables are made sure of, and locked.
@@ -98,10 +122,13 @@ func (s *Store) foldWrites(ctx context.Context, tables *tableFold, writes []Tabl
 		at := stamp(w.At)
 		t := tables.named(upstream, text(w.Table), at)
 		t.written = true
-		rows = append(rows, writeRow{
-			key: t.key, statement: w.StatementID, op: text(string(w.Op)), partitions: arrayLiteral(specs(s.o.Redact, w.Partitions)), rows: w.Rows,
-			changed: w.ColumnsChanged, at: at, started: stampOrNil(w.StartedAt),
-		})
+		row := writeRow{key: t.key, statement: w.StatementID, op: text(string(w.Op)), rows: w.Rows, changed: w.ColumnsChanged, at: at, started: stampOrNil(w.StartedAt)}
+		partitions := specs(s.o.Redact, w.Partitions)
+		row.partitions = arrayLiteral(partitions)
+		if w.Suspect && w.Rows == nil {
+			row.suspicion = text(statscheck.Suspicion(w.Op, partitions))
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -120,6 +147,8 @@ func queueWrites(batch *pgx.Batch, rows []writeRow) {
 		"at":         column(rows, func(w writeRow) time.Time { return w.at }),
 		"partitions": column(rows, func(w writeRow) string { return w.partitions }),
 		"started":    column(rows, func(w writeRow) *time.Time { return w.started }),
+		"suspicions": column(rows, func(w writeRow) string { return w.suspicion }),
+		"rule":       string(statscheck.R6Uncounted), "level": string(statscheck.LevelSuspect),
 	})
 }
 
@@ -133,7 +162,7 @@ func oncePerStatement(writes []TableWrite) []TableWrite {
 			continue
 		}
 		o := &out[last]
-		o.ColumnsChanged = o.ColumnsChanged || w.ColumnsChanged
+		o.ColumnsChanged, o.Suspect = o.ColumnsChanged || w.ColumnsChanged, o.Suspect || w.Suspect
 		o.Partitions = union(specs(nil, o.Partitions), specs(nil, w.Partitions))
 		if o.Rows != nil && w.Rows != nil {
 			sum := addUp(max(0, *o.Rows), max(0, *w.Rows))

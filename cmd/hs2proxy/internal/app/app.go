@@ -131,6 +131,9 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 	recorderConfig := pipeline.RecorderConfig{
 		Events: a.queue.Events(), Analyzer: analyzer, Cache: cache, Samples: samples, Workers: cfg.Explain.Concurrency, Record: a.record, Log: log,
 	}
+	if a.watch != nil {
+		recorderConfig.Judged = a.watch.Judges
+	}
 	a.recorder = pipeline.NewRecorder(recorderConfig, a.counters)
 	a.recorder.Silence(!cfg.Explain.Enabled)
 	a.reload = newReloader(cfg, a.parts(cache)...)

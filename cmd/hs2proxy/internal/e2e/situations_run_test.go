@@ -88,6 +88,7 @@ func TestStagedSituations(t *testing.T) {
 			t.Errorf("%s: %s holds, want %q", s.what, orNothing(got), s.want)
 		}
 		delete(found, situationsDB+"."+s.table)
+		p.suspected(t, s)
 	}
 	if len(found) > 0 {
 		t.Errorf("other tables: %v", found)
@@ -102,6 +103,22 @@ func TestStagedSituations(t *testing.T) {
 		})
 	}
 	phase("mended")
+}
+
+// suspected sees that the statement itself raised R6 of the table, and that the reading which followed ended it.
+func (p *proxied) suspected(t *testing.T, s situation) {
+	t.Helper()
+	if s.seen == "" {
+		return
+	}
+	var level, reason, by string
+	var settled bool
+	row(t, connect(t, p.cfg.Database.URL), []any{&level, &reason, &by, &settled}, `
+SELECT level, reason, cleared_by, coalesce(cleared_at > since, false) FROM hs2proxy.report_stale_history WHERE table_name = $1 AND partition = '' AND rule = 'R6'`,
+		situationsDB+"."+s.table)
+	if level != string(statscheck.LevelSuspect) || !strings.HasPrefix(reason, s.seen) || !strings.HasSuffix(by, s.settled) || !settled {
+		t.Errorf("%s: R6 %s %q, settled %t by %q", s.what, level, reason, settled, by)
+	}
 }
 
 // mends has the planner choose a refresh for what holds, the proxy run it, and sees that nothing holds afterwards.

@@ -30,6 +30,8 @@ type situation struct {
 	view string
 	// looked: nothing that the proxy sees writes the table, so that queries that read it bring it to the proxy's mind.
 	looked bool
+	// seen is the reason of the R6 that the statement itself raised, and settled what the reading showed that ended it; empty: none is asked for.
+	seen, settled string
 	// want are the rules that hold then, and no other: "R3(id)@ds=a" names columns and partition.
 	want string
 	// analyze is what the refresh runs, without "ANALYZE TABLE" and the table's name; empty: nothing is to be refreshed.
@@ -167,7 +169,7 @@ func situations(t *testing.T) []situation {
 		},
 		{
 			what: "a truncated table: R6 until it is read again, which shows Hive's 0 rows to be right", table: "emptied", setup: filled("emptied", ""), query: joined("emptied", "id"),
-			stage: []string{"TRUNCATE TABLE emptied"},
+			stage: []string{"TRUNCATE TABLE emptied"}, seen: "TRUNCATE seen, whose rows could not be counted", settled: "numRows 0, totalSize 0, with BASIC_STATS",
 		},
 		{
 			what: "multi-insert, the first target", table: "multi_a", setup: filled("multi_a", ""), query: joined("multi_a", "id"),

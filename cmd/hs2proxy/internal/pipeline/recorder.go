@@ -51,6 +51,8 @@ type RecorderConfig struct {
 	Workers  int
 	// Rows is asked for what synchronous writes modified. Nil stands for the Analyzer's Explainer, where there is one.
 	Rows RowCounter
+	// Judged tells the tables that are read again after writes: only of these is one suspected. Nil: none is.
+	Judged func(table string) bool
 	// Record takes a finished record; it must not block.
 	Record func(Record)
 	Log    zerolog.Logger
@@ -325,10 +327,10 @@ func (r *Recorder) record(j *job) {
 func (r *Recorder) hand(o *store.Observation) {
 	switch o.Statement.State {
 	case intercept.StateFinished:
-		o.Writes, o.Analyzed = writesOf(&o.Statement), analyzedOf(&o.Statement)
+		o.Writes, o.Analyzed = r.suspected(writesOf(&o.Statement)), analyzedOf(&o.Statement)
 		o.Contradictions = r.contradicted(o)
 	case intercept.StateError:
-		o.Writes = writesLeft(&o.Statement)
+		o.Writes = r.suspected(writesLeft(&o.Statement))
 		if o.Analysis != nil {
 			o.Findings = r.overflow(o)
 			o.Contradictions = r.contradicted(o)
@@ -336,6 +338,14 @@ func (r *Recorder) hand(o *store.Observation) {
 	default:
 	}
 	r.cfg.Record(Record{Observation: o})
+}
+
+// suspected marks the writes whose rows nobody knows.
+func (r *Recorder) suspected(writes []store.TableWrite) []store.TableWrite {
+	for i := range writes {
+		writes[i].Suspect = writes[i].Rows == nil && r.cfg.Judged != nil && r.cfg.Judged(writes[i].Table)
+	}
+	return writes
 }
 
 // overflow joins an error about memory with the plan. The error's text is whole here; what is stored has lost its literals.

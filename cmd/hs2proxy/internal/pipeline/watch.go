@@ -20,7 +20,7 @@ type TableRecords interface {
 	Baseline(ctx context.Context, upstream, table string) (*statscheck.Baseline, error)
 	Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error
 	UsageOf(ctx context.Context, upstream, table string) (statscheck.Usage, error)
-	SaveStaleness(ctx context.Context, upstream, table string, found []statscheck.Staleness, health statscheck.Health) error
+	EndStaleness(ctx context.Context, upstream, table, why string) error
 	SaveChecked(ctx context.Context, upstream, table string, c store.Checked) error
 	Signals(ctx context.Context, upstream, table string) (store.Signals, error)
 	Readings(ctx context.Context, upstream, table string, names []string) (map[string]statscheck.Reading, error)

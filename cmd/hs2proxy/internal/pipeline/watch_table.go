@@ -15,6 +15,12 @@ import (
 // listTimeout bounds a listing of files or partitions: the check goes on without what does not come in time.
 const listTimeout = 10 * time.Second
 
+// Judges reports whether rules are applied to the table: it is not opted out.
+func (w *Watch) Judges(table string) bool {
+	_, off := w.thresholds().For(table)
+	return !off
+}
+
 // Check reads the table's statistics from Hive now, moves its baseline where autogather kept up or an ANALYZE was seen, does the
 // same for the partitions that were touched or are read, records what others wrote, and records the staleness that holds.
 // Nothing holds for a table that is gone, or a temporary one.
@@ -31,9 +37,9 @@ func (w *Watch) Check(ctx context.Context, table string) error {
 		if err := w.records.Rebase(ctx, w.upstream, table, statscheck.Baseline{At: w.now()}); err != nil {
 			return err
 		}
-		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
+		return w.records.EndStaleness(ctx, w.upstream, table, "the table is gone")
 	case err == nil && stats.Temporary:
-		return w.records.SaveStaleness(ctx, w.upstream, table, nil, nil)
+		return w.records.EndStaleness(ctx, w.upstream, table, "the table is temporary")
 	case err != nil:
 		return err
 	}
@@ -100,6 +106,7 @@ func (c *checking) run(ctx context.Context) error {
 	}
 	c.result.Health, c.result.Known = statscheck.HealthOf(c.subject), statscheck.KnownOf(c.subject)
 	c.result.Needed, c.result.Covered = statscheck.Coverage(c.subject)
+	c.result.ReadAt, c.result.By = c.stats.ReadAt, statscheck.Shown(c.stats)
 	return w.records.SaveChecked(ctx, w.upstream, c.table, c.result)
 }
 

@@ -72,13 +72,13 @@ func (r *tableRecords) UsageOf(_ context.Context, _, table string) (statscheck.U
 	return r.usage[table], r.errs["UsageOf"]
 }
 
-func (r *tableRecords) SaveStaleness(_ context.Context, _, table string, found []statscheck.Staleness, health statscheck.Health) error {
+func (r *tableRecords) EndStaleness(_ context.Context, _, table, why string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.errs["SaveStaleness"]; err != nil {
+	if err := r.errs["EndStaleness"]; err != nil {
 		return err
 	}
-	r.staleness[table], r.health[table] = found, health
+	r.staleness[table], r.health[table], r.checked[table] = nil, nil, store.Checked{By: why}
 	r.saved <- table
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hs2proxy/hs2proxy/intercept"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
+	"github.com/hs2proxy/hs2proxy/statscheck"
+	"github.com/hs2proxy/hs2proxy/store"
 )
 
 func TestWritesOf(t *testing.T) {
@@ -68,6 +70,32 @@ func TestWritesOfFailedStatements(t *testing.T) {
 		got := writesLeft(st)
 		if len(got) != want || want == 1 && (got[0].Table != "shop.t" || got[0].Rows != nil) {
 			t.Errorf("%s: %+v, want %d writes without rows", message, got, want)
+		}
+	}
+}
+
+// A write whose rows nobody knows raises a suspicion of the tables that are judged; without a Watch of none.
+func TestSuspectedWrites(t *testing.T) {
+	p := newPost(t, statscheck.Thresholds{Tables: []statscheck.TableThresholds{{Pattern: "scratch.*", Off: true}}})
+	for _, c := range []struct {
+		sql    string
+		rows   *int64
+		judged func(string) bool
+		want   bool
+	}{
+		{"TRUNCATE TABLE shop.t", nil, p.Judges, true},
+		{"TRUNCATE TABLE scratch.t", nil, p.Judges, false},
+		{"TRUNCATE TABLE shop.t", nil, nil, false},
+		{"INSERT INTO shop.t VALUES (1)", new(int64(1)), p.Judges, false},
+		{"INSERT INTO shop.t VALUES (1)", nil, p.Judges, true},
+	} {
+		var got []Record
+		r := NewRecorder(RecorderConfig{Judged: c.judged, Record: func(r Record) { got = append(got, r) }, Log: quiet()}, &Counters{})
+		st := statement("1", c.sql)
+		st.State, st.ModifiedRows = intercept.StateFinished, c.rows
+		r.hand(&store.Observation{Statement: *st})
+		if len(got) != 1 || len(got[0].Observation.Writes) != 1 || got[0].Observation.Writes[0].Suspect != c.want {
+			t.Errorf("%s: %+v", c.sql, got)
 		}
 	}
 }
