@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -95,11 +97,29 @@ func (w *wave) countedPlan(a actualsEntry) int64 {
 	return w.old[a.actuals.StatementID].plan
 }
 
-// countedSeen notes what the counts tell of their plan.
+// countedSeen notes what the counts tell of their plan. A finding counts once for a statement: its counts may come in several records, and
+// each of them again from a spool.
 func (w *wave) countedSeen(a actualsEntry) {
 	plan := w.countedPlan(a)
-	if plan != 0 && a.actuals.Fingerprint != "" {
-		w.findings.add(&a.recording, plan, text(a.actuals.Fingerprint), a.actuals.Findings)
+	if plan == 0 || a.actuals.Fingerprint == "" {
+		return
+	}
+	id := a.actuals.StatementID
+	added := w.findings.add(&a.recording, plan, text(a.actuals.Fingerprint), a.actuals.Findings, slices.Concat(w.old[id].counted, w.counted[id])...)
+	if id != "" && len(added) > 0 {
+		w.counted[id] = append(w.counted[id], added...)
+	}
+}
+
+const statementCounted = `
+UPDATE hs2proxy.statements SET counted_findings = @findings WHERE id = @id`
+
+// queueCounted remembers what the statements' counts have counted up. The statements are locked, or new.
+func (w *wave) queueCounted() {
+	for _, id := range slices.Sorted(maps.Keys(w.counted)) {
+		all := slices.Concat(w.old[id].counted, w.counted[id])
+		slices.Sort(all)
+		w.last.Queue(statementCounted, pgx.NamedArgs{"id": id, "findings": all})
 	}
 }
 

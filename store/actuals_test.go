@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,22 @@ func TestActuals(t *testing.T) {
 	f.ok(json.Unmarshal(b, &spooled))
 	f.ok(f.RecordActuals(t.Context(), spooled))
 	f.want(want, actualRows, a.At)
+	times := `SELECT string_agg(kind || ' ' || times, ', ' ORDER BY kind) FROM hs2proxy.findings WHERE kind LIKE 'broadcast%'`
+	f.want("broadcast_actual_dwarfs_estimate 1", times) // however often a spool sends it
+	more := spooled                                     // the rest of the counters, with what they tell beside
+	more.Findings = append(slices.Clone(a.Findings), advisor.Finding{Kind: "broadcast_beyond", Severity: advisor.High, Subject: "join 1", Summary: "s"})
+	_, err = f.Record(t.Context(), []store.Record{{Actuals: &more}, {Actuals: &spooled}, {Actuals: &more}})
+	f.ok(err)
+	f.want("broadcast_actual_dwarfs_estimate 1, broadcast_beyond 1", times)
+	another := spooled
+	another.StatementID, another.Operators = second.ID, nil
+	for range 2 {
+		f.ok(f.RecordActuals(t.Context(), another))
+	}
+	f.want("broadcast_actual_dwarfs_estimate 2, broadcast_beyond 1", times)
+	f.exec(`DELETE FROM hs2proxy.findings`)
+	f.ok(f.RecordActuals(t.Context(), another))
+	f.want("broadcast_actual_dwarfs_estimate 1", times)
 
 	a.StatementID, a.Operators, a.Findings, a.At = second.ID, operators(10_000, 20_000), nil, t0.Add(2*time.Hour)
 	f.ok(f.RecordActuals(t.Context(), a))

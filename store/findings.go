@@ -56,8 +56,11 @@ type findingFold struct{ rows map[findingKey]*findingRow }
 
 func newFindingFold() *findingFold { return &findingFold{map[findingKey]*findingRow{}} }
 
-// add counts each kind and subject once.
-func (f *findingFold) add(by *recording, plan int64, fingerprint string, list []advisor.Finding) {
+// told is the finding among those of its query.
+func (k findingKey) told() string { return k.kind + " " + k.subject }
+
+// add counts each kind and subject once, but for those that were counted, and returns what it counted.
+func (f *findingFold) add(by *recording, plan int64, fingerprint string, list []advisor.Finding, counted ...string) (added []string) {
 	once := map[findingKey]advisor.Finding{}
 	for _, found := range list {
 		once[findingKey{by.upstream, fingerprint, text(string(found.Kind)), text(found.Subject)}] = found
@@ -75,17 +78,31 @@ func (f *findingFold) add(by *recording, plan int64, fingerprint string, list []
 		if at.Before(row.first) {
 			row.first = at
 		}
-		row.times++
+		if told := key.told(); !slices.Contains(counted, told) {
+			row.times++
+			added = append(added, told)
+		}
 	}
+	return added
 }
 
 func (f *findingFold) queue(batch *pgx.Batch, unused bool) {
-	if len(f.rows) == 0 {
-		return
-	}
 	rows := slices.SortedFunc(maps.Values(f.rows), func(a, b *findingRow) int { return a.key.compare(b.key) })
+	var again []*findingRow // counted before: only what they say is new
 	for _, r := range rows {
 		r.finding = r.by.finding(r.finding)
+		if r.times == 0 {
+			r.times = 1 // should they be gone
+			again = append(again, r)
+		}
+	}
+	queueFindings(batch, slices.DeleteFunc(rows, func(r *findingRow) bool { return slices.Contains(again, r) }), unused)
+	queueFindings(batch, again, true)
+}
+
+func queueFindings(batch *pgx.Batch, rows []*findingRow, unused bool) {
+	if len(rows) == 0 {
+		return
 	}
 	batch.Queue(findingsUpsert, pgx.NamedArgs{
 		"upstreams":    column(rows, func(r *findingRow) int64 { return r.key.upstream }),

@@ -52,6 +52,8 @@ type oldStatement struct {
 	analyzed bool
 	// plan is 0 when it had none.
 	plan int64
+	// counted are the findings that its counted rows have counted up, as findingKey.told writes them.
+	counted []string
 }
 
 // begin takes what was known of the statement, and decides what of the analysis is new.

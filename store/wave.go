@@ -115,6 +115,8 @@ type wave struct {
 	writes   []TableWrite
 	// old are the statements that were there.
 	old map[string]oldStatement
+	// counted are, by statement, the findings that its counted rows count up for the first time.
+	counted map[string][]string
 	// last goes to the server in one piece.
 	last *pgx.Batch
 }
@@ -143,7 +145,7 @@ type actualsEntry struct {
 func newWave(s *Store, tx pgx.Tx) *wave {
 	return &wave{
 		s: s, tx: tx, sessions: newSessionFold(), tables: newTableFold(), findings: newFindingFold(), uses: map[planDay]int64{},
-		queries: map[string]*queryRow{}, old: map[string]oldStatement{}, last: &pgx.Batch{},
+		queries: map[string]*queryRow{}, old: map[string]oldStatement{}, counted: map[string][]string{}, last: &pgx.Batch{},
 	}
 }
 
@@ -244,6 +246,7 @@ func (w *wave) run(ctx context.Context) error {
 	w.queueActuals()
 	w.queueQueries()
 	raced := w.queueStatements()
+	w.queueCounted()
 	w.queueSignals()
 	w.sessions.queueLost(w.last)
 	queueWrites(w.last, writes)
@@ -272,7 +275,7 @@ func (w *wave) send(ctx context.Context, batch *pgx.Batch) error {
 }
 
 const statementsLock = `
-SELECT s.id::text, s.state, s.analyzed_at IS NOT NULL, coalesce(s.plan_id, 0)
+SELECT s.id::text, s.state, s.analyzed_at IS NOT NULL, coalesce(s.plan_id, 0), s.counted_findings
 FROM hs2proxy.statements s WHERE s.id = ANY ((@ids::text[])::uuid[]) ORDER BY s.id FOR UPDATE`
 
 // begin locks the statements that are there, makes sure of the sessions, and looks for the plans that are known.
@@ -284,8 +287,9 @@ func (w *wave) begin(ctx context.Context) error {
 				id  string
 				old oldStatement
 			)
-			_, err := pgx.ForEachRow(rows, []any{&id, &old.state, &old.analyzed, &old.plan}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&id, &old.state, &old.analyzed, &old.plan, &old.counted}, func() error {
 				w.old[id] = old
+				old = oldStatement{}
 				return nil
 			})
 			return err
