@@ -15,7 +15,7 @@ type TableStats struct {
 	TotalSize     *int64 `json:"total_size"`
 	Files         *int64 `json:"files"`
 	PartitionsNum *int64 `json:"partitions_num,omitempty"`
-	// BasicAccurate: COLUMN_STATS_ACCURATE holds BASIC_STATS=true. ColumnsAccurate: the columns it lists.
+	// BasicAccurate: COLUMN_STATS_ACCURATE holds BASIC_STATS=true, or the numbers are those of an Iceberg table's snapshot. ColumnsAccurate: the columns it lists.
 	BasicAccurate   bool     `json:"basic_accurate"`
 	ColumnsAccurate []string `json:"columns_accurate,omitempty"`
 	Transactional   bool     `json:"transactional"`

@@ -47,7 +47,7 @@ func ParseDescribe(rows [][]*string, table string) (advisor.TableStats, error) {
 		return advisor.TableStats{}, fmt.Errorf("%w: Partition Value %v does not fit the partition columns %v",
 			ErrDescribe, p.values, p.stats.PartitionColumns)
 	}
-	return p.stats, nil
+	return p.result(), nil
 }
 
 // cells are a row's three values without padding; NULL is empty.
@@ -65,10 +65,22 @@ type describer struct {
 	stats   advisor.TableStats
 	section string
 	// params: within "Table Parameters:" or "Partition Parameters:", whose rows have an empty first cell.
-	params    bool
+	params bool
+	// snapshot: an Iceberg table has one, with its rows in the summary.
+	snapshot  bool
 	detailed  bool
 	partition bool
 	values    string
+}
+
+// result takes an Iceberg table's basic statistics for accurate. Every commit, whoever makes it, writes numRows, numFiles and totalSize anew
+// from the snapshot's summary, and the planner reads the summary itself (HiveIcebergStorageHandler.getBasicStatistics). Hive's writes
+// leave BASIC_STATS out all the same: only ANALYZE and TRUNCATE set it.
+func (p *describer) result() advisor.TableStats {
+	if p.snapshot && p.stats.StorageHandler == icebergHandler && p.stats.Rows != nil {
+		p.stats.BasicAccurate = true
+	}
+	return p.stats
 }
 
 func (p *describer) row(c [3]string) error {
@@ -145,6 +157,8 @@ func (p *describer) parameter(key, value string) error {
 		p.stats.BucketingVersion, err = strconv.Atoi(value)
 	case "transactional":
 		p.stats.Transactional = strings.EqualFold(value, "true")
+	case "current-snapshot-id":
+		p.snapshot = true
 	case "storage_handler":
 		p.stats.StorageHandler = value
 	case paramAccurate:

@@ -1,0 +1,69 @@
+package statscheck
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/hs2proxy/hs2proxy/advisor"
+)
+
+// icebergRows are DESCRIBE FORMATTED of an Iceberg table as Hive 4.0.1 prints it after an INSERT with hive.stats.autogather, but for
+// lines of no interest here.
+func icebergRows(parameters ...[]string) [][]*string {
+	rows := [][]string{
+		{"k                   ", "bigint              ", "                    "},
+		{"ds                  ", "string              ", "                    "},
+		{"                    ", "<nil>", "<nil>"},
+		{"# Partition Transform Information", "<nil>", "<nil>"},
+		{"# col_name            ", "transform_type      ", "<nil>"},
+		{"ds                  ", "IDENTITY            ", "<nil>"},
+		{"k                   ", "BUCKET[4]           ", "<nil>"},
+		{"                    ", "<nil>", "<nil>"},
+		{"# Detailed Table Information", "<nil>", "<nil>"},
+		{"Table Type:         ", "EXTERNAL_TABLE      ", "<nil>"},
+		{"Table Parameters:", "<nil>", "<nil>"},
+		{"", "numFiles            ", "3                   "},
+		{"", "numRows             ", "4                   "},
+		{"", "rawDataSize         ", "0                   "},
+		{"", "storage_handler     ", icebergHandler},
+		{"", "totalSize           ", "2565                "},
+	}
+	return rowsOf(append(rows, parameters...)...)
+}
+
+// An Iceberg table's numRows are its snapshot's, whether BASIC_STATS is there or not; a partition transform is no partition column.
+func TestParseDescribeOfIceberg(t *testing.T) {
+	columns := []string{"", "COLUMN_STATS_ACCURATE", `{\"COLUMN_STATS\":{\"ds\":\"true\",\"k\":\"true\"}}`}
+	snapshot := []string{"", "current-snapshot-id ", "9140108289299422962 "}
+	want := advisor.TableStats{
+		Table: "db.t", Kind: "EXTERNAL_TABLE", Rows: n(4), RawDataSize: n(0), TotalSize: n(2565), Files: n(3), StorageHandler: icebergHandler,
+		ColumnTypes: []advisor.ColumnType{{Name: "k", Type: "bigint"}, {Name: "ds", Type: "string"}},
+	}
+	for name, c := range map[string]struct {
+		rows     [][]*string
+		accurate bool
+		columns  []string
+	}{
+		"after an INSERT":                              {icebergRows(columns, snapshot), true, []string{"ds", "k"}},
+		"after one without statistics":                 {icebergRows(snapshot), true, nil},
+		"without a snapshot, by BASIC_STATS":           {icebergRows([]string{"", "COLUMN_STATS_ACCURATE", `{\"BASIC_STATS\":\"true\"}`}), true, nil},
+		"without a snapshot, by nothing":               {icebergRows(columns), false, []string{"ds", "k"}},
+		"another handler's, with a parameter so named": {icebergRows(snapshot, []string{"", "storage_handler", "org.example.Handler"}), false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseDescribe(c.rows, "db.t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := want
+			want.BasicAccurate, want.ColumnsAccurate, want.StorageHandler = c.accurate, c.columns, got.StorageHandler
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			got.ReadAt = t0
+			if _, holds := checkR2(Subject{Stats: got}); holds == c.accurate {
+				t.Errorf("R2 holds: %t", holds)
+			}
+		})
+	}
+}
