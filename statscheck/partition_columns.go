@@ -2,6 +2,7 @@ package statscheck
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
@@ -17,7 +18,8 @@ const partitionsAsked = 16
 // prints the same as for partitions without statistics. The last partitions by name, which are the youngest where names begin
 // with a date, tell the two apart: a column that all of them flag is taken for accurate and for not read, since nobody knows its
 // sums. One partition that lacks the columns ends it, and so does a refusal.
-func vouchedByPartitions(ctx context.Context, hive Hive, table hiveql.TableName, stats *advisor.TableStats) {
+// Where time is over nothing is known of the columns, which is an error.
+func vouchedByPartitions(ctx context.Context, hive Hive, table hiveql.TableName, stats *advisor.TableStats) error {
 	var left []string
 	for _, c := range stats.ColumnsRead {
 		if _, there := stats.Columns[c]; !there && !slices.Contains(stats.PartitionColumns, c) {
@@ -25,19 +27,19 @@ func vouchedByPartitions(ctx context.Context, hive Hive, table hiveql.TableName,
 		}
 	}
 	if len(left) == 0 || len(stats.PartitionColumns) == 0 || stats.StorageHandler != "" {
-		return
+		return nil
 	}
 	names, err := ShowPartitions(ctx, hive, table, "", partitionsAsked)
 	if err != nil || len(names) == 0 {
-		return
+		return timeOver(ctx, err)
 	}
 	for _, name := range slices.Backward(names) {
 		p, err := ReadPartition(ctx, hive, table, name, nil)
 		if err != nil {
-			return
+			return timeOver(ctx, err)
 		}
 		if left = intersection(left, p.ColumnsAccurate); len(left) == 0 {
-			return
+			return nil
 		}
 	}
 	for _, c := range left {
@@ -47,6 +49,15 @@ func vouchedByPartitions(ctx context.Context, hive Hive, table hiveql.TableName,
 	}
 	slices.Sort(stats.ColumnsAccurate)
 	stats.ColumnsRead = slices.DeleteFunc(stats.ColumnsRead, func(c string) bool { return slices.Contains(left, c) })
+	return nil
+}
+
+// timeOver is err where ctx has ended, and nil for a refusal.
+func timeOver(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }
 
 // vouched: partitions flag a column that this metastore does not sum up. Only columns that were read are flagged otherwise.

@@ -21,7 +21,7 @@ func matchPartition(pattern string) func(string) bool {
 }
 
 // expandPartitions replaces patterns by the partitions that match, each once, the last by name first: of dates those are the
-// youngest. More than MaxNamedPartitions are cut to these.
+// youngest. More than MaxNamedPartitions are refused, since those left out would pass for refreshed.
 func expandPartitions(ctx context.Context, hive Hive, table hiveql.TableName, wanted []string) ([]string, error) {
 	if !slices.ContainsFunc(wanted, isPattern) {
 		return wanted, nil
@@ -43,19 +43,27 @@ func expandPartitions(ctx context.Context, hive Hive, table hiveql.TableName, wa
 			out = append(out, w)
 		}
 	}
+	named := make(map[string]bool, len(out))
+	for _, name := range out {
+		named[name] = true
+	}
 	for _, row := range result.Rows {
 		if len(row) == 0 || row[0] == nil {
 			continue
 		}
 		name := *row[0]
-		if !slices.Contains(out, name) && slices.ContainsFunc(matches, func(m func(string) bool) bool { return m(name) }) {
+		if !named[name] && slices.ContainsFunc(matches, func(m func(string) bool) bool { return m(name) }) {
 			out = append(out, name)
 		}
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no partition matches %s", strings.Join(wanted, ", "))
 	}
+	if len(out) > MaxNamedPartitions {
+		return nil, fmt.Errorf("%d partitions match %s, and one refresh takes %d at most: name fewer, or ask for the whole table",
+			len(out), strings.Join(wanted, ", "), MaxNamedPartitions)
+	}
 	slices.Sort(out)
 	slices.Reverse(out)
-	return out[:min(len(out), MaxNamedPartitions)], nil
+	return out, nil
 }

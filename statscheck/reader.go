@@ -57,7 +57,9 @@ func ReadTable(ctx context.Context, hive Hive, table hiveql.TableName, columns [
 	if err := readColumns(ctx, hive, quoted, columns, &stats); err != nil {
 		return advisor.TableStats{}, fmt.Errorf("read table %s: %w", table, err)
 	}
-	vouchedByPartitions(ctx, hive, table, &stats)
+	if err := vouchedByPartitions(ctx, hive, table, &stats); err != nil {
+		return advisor.TableStats{}, fmt.Errorf("read table %s: %w", table, err)
+	}
 	return stats, nil
 }
 

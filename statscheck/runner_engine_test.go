@@ -215,6 +215,17 @@ func TestPartitionPatterns(t *testing.T) {
 			t.Errorf("%s: %v, %v", pattern, got, err)
 		}
 	}
+	var many [][]string
+	for i := range MaxNamedPartitions + 1 {
+		many = append(many, []string{fmt.Sprintf("ds=%04d", i)})
+	}
+	hive = newFakeHive(t).on("SHOW PARTITIONS `h_statscheck_golden`.`plain`", answer{rows: rowsOf(many...)})
+	if _, err := expandPartitions(t.Context(), hive, table, []string{"ds=*"}); err == nil || !strings.HasPrefix(err.Error(), "1001 partitions match ds=*, and one refresh takes 1000 at most") {
+		t.Errorf("more than are allowed: %v", err)
+	}
+	if got, err := expandPartitions(t.Context(), hive, table, []string{"ds=0*", "ds=0001"}); err != nil || len(got) != MaxNamedPartitions || got[0] != "ds=0999" {
+		t.Errorf("as many as are allowed: %d, %v", len(got), err)
+	}
 	if got, err := expandPartitions(t.Context(), newFakeHive(t), table, []string{"ds=1"}); err != nil || !slices.Equal(got, []string{"ds=1"}) {
 		t.Errorf("names are asked for: %v, %v", got, err)
 	}

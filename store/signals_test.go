@@ -263,6 +263,35 @@ func TestSaveCheckedClearsWhatItLookedAt(t *testing.T) {
 	f.want("0", `SELECT count(*) FROM hs2proxy.tables WHERE known_rows IS NOT NULL OR cardinality(columns_needed) > 0`)
 }
 
+// TestCheckFailures: a failed check is on record until one succeeds, and takes nothing away that was found; a check of partitions alone
+// leaves it there.
+func TestCheckFailures(t *testing.T) {
+	f := newFixture(t, store.Options{})
+	fails := func() {
+		t.Helper()
+		f.ok(f.SaveCheckFailure(t.Context(), "hive-a", "shop.items", store.CheckFailure{Error: "took too long", At: t0, Again: t0.Add(time.Minute)}))
+	}
+	health := func() string {
+		return f.one(`SELECT concat_ws(' ', health, rules, check_failures, check_error, check_again_at - $1, checked_at IS NULL) FROM hs2proxy.report_stats_health`, t0)
+	}
+	fails()
+	if got := health(); got != "1 took too long 00:01:00 t" {
+		t.Errorf("never checked: %s", got)
+	}
+	r2 := statscheck.Staleness{Rule: statscheck.R2NoBasic, Level: statscheck.LevelCritical, Reason: "none"}
+	part := statscheck.Staleness{Partition: "ds=a", Rule: statscheck.R4Rows, Level: statscheck.LevelHigh, Reason: "rows"}
+	f.ok(f.SaveChecked(t.Context(), "hive-a", "shop.items", store.Checked{Holds: []statscheck.Staleness{r2, part}, Partitions: []string{"ds=a"}, Health: ptr(0.0)}))
+	if got := health(); got != "0 {R2,R4} 0  f" {
+		t.Errorf("checked: %s", got)
+	}
+	fails()
+	fails()
+	f.ok(f.SaveChecked(t.Context(), "hive-a", "shop.items", store.Checked{Unread: true, Partitions: []string{"ds=a"}}))
+	if got := health(); got != "0 {R2} 2 took too long 00:01:00 f" {
+		t.Errorf("only the partition was checked: %s", got)
+	}
+}
+
 // TestSuspicions: a write whose rows nobody knows raises R6 at once, and leaves the other rules of the table alone; the reading that
 // follows ends it, with when and by what, and one that came before does not.
 func TestSuspicions(t *testing.T) {

@@ -13,8 +13,11 @@ import (
 
 const healthUpdate = `
 UPDATE hs2proxy.tables SET health = @health, checked_at = @at, known_rows = @rows, known_rows_from = @rows_from, known_bytes = @bytes,
-    known_bytes_from = @bytes_from, columns_needed = @needed, columns_covered = @covered
+    known_bytes_from = @bytes_from, columns_needed = @needed, columns_covered = @covered,
+    check_failures = 0, check_failed_at = NULL, check_error = '', check_again_at = NULL
 WHERE upstream_id = @upstream AND name = @name`
+
+const checkedUpdate = `UPDATE hs2proxy.tables SET checked_at = @at WHERE upstream_id = @upstream AND name = @name`
 
 const stalenessUpsert = `
 INSERT INTO hs2proxy.staleness AS s (table_id, partition_name, rule, level, reason, evidence, columns, since, seen_at)
@@ -31,6 +34,7 @@ UPDATE hs2proxy.staleness s SET cleared_at = @at, cleared_by = @by
 FROM hs2proxy.tables t
 WHERE t.id = s.table_id AND t.upstream_id = @upstream AND t.name = @name AND s.cleared_at IS NULL
   AND (@looked::text[] IS NULL OR s.partition_name = '' OR s.rule = 'R7' OR s.partition_name = ANY (@looked::text[]))
+  AND (s.partition_name <> '' OR NOT @unread::boolean)
   AND (s.rule <> 'R6' OR s.partition_name <> '' OR @read::timestamptz IS NULL OR s.seen_at < @read::timestamptz)
   AND NOT EXISTS (SELECT 1 FROM unnest(@partitions::text[], @rules::text[]) AS h(partition_name, rule)
                   WHERE h.partition_name = s.partition_name AND h.rule = s.rule)`
@@ -49,7 +53,9 @@ type Checked struct {
 	// All are judged.
 	Partitions, Gone []string
 	All              bool
-	Known            statscheck.Known
+	// Unread: the table itself was not read. What holds for it stays, with its health and the failure on record.
+	Unread bool
+	Known  statscheck.Known
 	// Needed are the columns that queries use, Covered those of them with valid statistics.
 	Needed, Covered []string
 	// ReadAt is when the table was read; zero when it was not.
@@ -85,7 +91,11 @@ func (s *Store) SaveChecked(ctx context.Context, upstream, table string, c Check
 		}
 		batch := &pgx.Batch{}
 		batch.Queue(tableInsert, args)
-		batch.Queue(healthUpdate, args)
+		if c.Unread {
+			batch.Queue(checkedUpdate, args)
+		} else {
+			batch.Queue(healthUpdate, args)
+		}
 		partitions, rules := make([]string, len(holds)), make([]string, len(holds))
 		for i, h := range holds {
 			partitions[i], rules[i] = text(h.Partition), text(string(h.Rule))
@@ -98,7 +108,7 @@ func (s *Store) SaveChecked(ctx context.Context, upstream, table string, c Check
 				"reason": text(s.o.Redact.Text(h.Reason)), "evidence": ev, "columns": texts(h.Columns),
 			})
 		}
-		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules, "looked": looked, "by": args["by"], "read": args["read"]})
+		batch.Queue(stalenessClear, pgx.NamedArgs{"upstream": id, "name": text(table), "at": at, "partitions": partitions, "rules": rules, "looked": looked, "by": args["by"], "read": args["read"], "unread": c.Unread})
 		if len(looked) > 0 {
 			args["partitions"], args["gone"] = texts(c.Partitions), texts(c.Gone)
 			batch.Queue(partitionsRead, args)

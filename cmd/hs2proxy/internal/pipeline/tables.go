@@ -41,6 +41,9 @@ type reading struct {
 	asked []string
 	// wanted are the columns asked for so far, in the order of asking: a re-read brings them all.
 	wanted []string
+	// slow is the number of readings in a row that took too long; before restUntil there is no other.
+	slow      int
+	restUntil time.Time
 }
 
 // maxTables bounds what is remembered; the table or partition unused for longest is forgotten.
@@ -114,8 +117,10 @@ func (t *Tables) lookup(s subject, columns []string) (advisor.TableStats, bool) 
 	return got.stats, true
 }
 
-// Read asks Hive now.
+// Read asks Hive now, for describeTimeout at most. The error is a *slowError when that is not enough, or was not lately.
 func (t *Tables) Read(ctx context.Context, table string, columns []string) (advisor.TableStats, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
 	return t.read(subject{table: table}, columns, func(name hiveql.TableName, asked []string) (advisor.TableStats, error) {
 		return statscheck.ReadTable(ctx, t.hive, name, asked)
 	})
@@ -126,8 +131,14 @@ func (t *Tables) read(s subject, columns []string, ask func(hiveql.TableName, []
 	if err != nil {
 		return advisor.TableStats{}, err
 	}
-	asked := t.want(s, columns)
+	if err := t.rests(s); err != nil {
+		return advisor.TableStats{}, err
+	}
+	asked, began := t.want(s, columns), t.now()
 	stats, err := ask(name, asked)
+	if errors.Is(err, context.DeadlineExceeded) && t.now().Sub(began) >= slowReading {
+		err = t.tooSlow(s, err)
+	}
 	if errors.Is(err, statscheck.ErrTableGone) {
 		t.gone(s)
 	}
@@ -177,6 +188,7 @@ func (t *Tables) keep(s subject, stats advisor.TableStats, asked []string) {
 	}
 	differ := got.read && statsDiffer(got.stats, stats)
 	got.stats, got.asked, got.read, got.fresh = stats, asked, true, true
+	got.slow, got.restUntil = 0, time.Time{}
 	if differ && s.partition == "" {
 		t.doubtPartitions(s.table)
 	}

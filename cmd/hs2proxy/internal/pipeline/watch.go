@@ -21,6 +21,7 @@ type TableRecords interface {
 	Rebase(ctx context.Context, upstream, table string, b statscheck.Baseline) error
 	UsageOf(ctx context.Context, upstream, table string) (statscheck.Usage, error)
 	EndStaleness(ctx context.Context, upstream, table, why string) error
+	SaveCheckFailure(ctx context.Context, upstream, table string, f store.CheckFailure) error
 	SaveChecked(ctx context.Context, upstream, table string, c store.Checked) error
 	Signals(ctx context.Context, upstream, table string) (store.Signals, error)
 	Readings(ctx context.Context, upstream, table string, names []string) (map[string]statscheck.Reading, error)
@@ -58,7 +59,7 @@ const (
 	settleDelay = 2 * time.Second
 	// retryDelay is how long after a failed check the next query that reads the table may bring it back; a write always does.
 	retryDelay = time.Minute
-	// checkTimeout bounds the reading of one table: a DESCRIBE for the table and for each column.
+	// checkTimeout bounds a check of one table: describeTimeout for itself, partitionsTimeout for its partitions.
 	checkTimeout = time.Minute
 	// restFactor is how many times as long as its check took a table that queries read is left alone.
 	restFactor = 20
@@ -197,6 +198,7 @@ func (w *Watch) check(ctx context.Context, table string) {
 		w.setYoung(table, max(w.tables.maxAge, restFactor*w.now().Sub(started)))
 	case ctx.Err() == nil:
 		w.log.Warn().Str("table", table).Err(err).Msg("statistics of a table not checked")
+		w.failed(ctx, table, err)
 	}
 }
 

@@ -28,7 +28,9 @@ func (c *checking) partitions(ctx context.Context) ([]statscheck.Staleness, erro
 	if len(c.stats.PartitionColumns) == 0 || c.off {
 		return nil, nil
 	}
-	names := c.candidates(ctx)
+	reading, cancel := context.WithTimeout(ctx, partitionsTimeout)
+	defer cancel()
+	names := c.candidates(reading)
 	states, err := c.w.records.PartitionStates(ctx, c.w.upstream, c.table, names)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,10 @@ func (c *checking) partitions(ctx context.Context) ([]statscheck.Staleness, erro
 	if err != nil {
 		return nil, err
 	}
-	read := c.readPartitions(ctx, due)
+	read := c.readPartitions(reading, due)
+	if len(read)+len(c.result.Gone) < len(due) {
+		c.w.touch(c.table, retryDelay) // for the others
+	}
 	if err := c.w.records.SaveTableStats(ctx, c.w.upstream, read); err != nil {
 		return nil, err
 	}
@@ -56,7 +61,7 @@ func (c *checking) partitions(ctx context.Context) ([]statscheck.Staleness, erro
 		return nil, err
 	}
 	for _, p := range read {
-		holds, err := c.partition(ctx, p, states[p.Partition])
+		holds, err := c.partition(ctx, reading, p, states[p.Partition])
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +144,7 @@ func (c *checking) due(names []string, states map[string]store.PartitionState) [
 	return due[:min(len(due), maxPartitionsChecked)]
 }
 
-// readPartitions reads as many as there is time for.
+// readPartitions reads as many as there is time for, and lists their files.
 func (c *checking) readPartitions(ctx context.Context, due []string) []advisor.TableStats {
 	name, err := hiveql.ParseTableName(c.table)
 	if err != nil {
@@ -151,6 +156,14 @@ func (c *checking) readPartitions(ctx context.Context, due []string) []advisor.T
 		switch {
 		case err == nil:
 			stats.Table = c.stats.Table
+			files := c.files(ctx, c.likeTable(stats))
+			if ctx.Err() != nil { // without its files R5 would seem to have ended
+				return out
+			}
+			if c.listed == nil {
+				c.listed = map[string]*statscheck.Files{}
+			}
+			c.listed[p] = files
 			out = append(out, stats)
 		case errors.Is(err, statscheck.ErrTableGone):
 			c.result.Gone = append(c.result.Gone, p)
@@ -162,12 +175,21 @@ func (c *checking) readPartitions(ctx context.Context, due []string) []advisor.T
 	return out
 }
 
-// partition judges one partition and moves its baseline.
-func (c *checking) partition(ctx context.Context, p advisor.TableStats, state store.PartitionState) ([]statscheck.Staleness, error) {
-	// Hive prints neither kind nor properties of the table for a partition.
+// likeTable is a partition with the table's kind and properties, of which Hive prints neither for it.
+func (c *checking) likeTable(p advisor.TableStats) advisor.TableStats {
 	p.Kind, p.Transactional, p.StorageHandler = c.stats.Kind, c.stats.Transactional, c.stats.StorageHandler
+	return p
+}
+
+// partition judges one partition and moves its baseline; reading bounds what it asks Hive.
+func (c *checking) partition(ctx, reading context.Context, p advisor.TableStats, state store.PartitionState) ([]statscheck.Staleness, error) {
+	p = c.likeTable(p)
+	files, ok := c.listed[p.Partition]
+	if !ok {
+		files = c.files(reading, p)
+	}
 	s := statscheck.Subject{
-		Stats: p, Baseline: state.Baseline, Now: c.w.now(), AnalyzedAt: c.analyzedAt(p.Partition), Files: c.files(ctx, p),
+		Stats: p, Baseline: state.Baseline, Now: c.w.now(), AnalyzedAt: c.analyzedAt(p.Partition), Files: files,
 		Usage: statscheck.Usage{JoinColumns: c.usage.JoinColumns, OtherColumns: c.usage.OtherColumns, Joins: c.usage.Joins},
 	}
 	var since time.Time

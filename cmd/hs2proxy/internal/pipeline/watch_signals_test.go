@@ -112,6 +112,15 @@ func (h *fakeHive) files(name, ds string, bytes int64) {
 		[]string{"totalFileSize:" + strconv.FormatInt(bytes, 10)}, []string{"lastUpdateTime:" + strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)})
 }
 
+func mustRead(t *testing.T, p *post, table string) advisor.TableStats {
+	t.Helper()
+	stats, err := p.tables.Read(within(t), table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
 func holds(r *tableRecords, table string) (out []string) {
 	for _, s := range r.staleness[table] {
 		out = append(out, strings.TrimSpace(s.Partition+" "+string(s.Rule)))

@@ -40,6 +40,8 @@ func (w *Watch) Check(ctx context.Context, table string) error {
 		return w.records.EndStaleness(ctx, w.upstream, table, "the table is gone")
 	case err == nil && stats.Temporary:
 		return w.records.EndStaleness(ctx, w.upstream, table, "the table is temporary")
+	case errors.As(err, new(*slowError)):
+		return w.checkPartitions(ctx, table, usage, err)
 	case err != nil:
 		return err
 	}
@@ -57,6 +59,8 @@ type checking struct {
 	stats  advisor.TableStats
 
 	signals store.Signals
+	// listed are the files of partitions that were read.
+	listed  map[string]*statscheck.Files
 	foreign []statscheck.ForeignWrite
 	subject statscheck.Subject
 	result  store.Checked

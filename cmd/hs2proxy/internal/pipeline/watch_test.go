@@ -30,6 +30,7 @@ type tableRecords struct {
 	checked    map[string]store.Checked
 	foreign    []statscheck.ForeignWrite
 	partitions map[string]store.PartitionState // of one table
+	failures   []failure
 }
 
 func newTableRecords() *tableRecords {
@@ -81,6 +82,19 @@ func (r *tableRecords) EndStaleness(_ context.Context, _, table, why string) err
 	r.staleness[table], r.health[table], r.checked[table] = nil, nil, store.Checked{By: why}
 	r.saved <- table
 	return nil
+}
+
+func (r *tableRecords) SaveCheckFailure(_ context.Context, _, table string, f store.CheckFailure) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, failure{table, f})
+	return nil
+}
+
+// failure is a failed check on record.
+type failure struct {
+	table string
+	store.CheckFailure
 }
 
 // post is a Watch over fakes.
