@@ -2,9 +2,11 @@ package statscheck
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 )
 
 // icebergRows are DESCRIBE FORMATTED of an Iceberg table as Hive 4.0.1 prints it after an INSERT with hive.stats.autogather, but for
@@ -65,5 +67,21 @@ func TestParseDescribeOfIceberg(t *testing.T) {
 				t.Errorf("R2 holds: %t", holds)
 			}
 		})
+	}
+}
+
+// Hive takes UPDATE STATISTICS of an Iceberg table, and goes on reading the snapshot's rows and the Puffin file's columns.
+func TestRestoreOfIceberg(t *testing.T) {
+	stats := advisor.TableStats{
+		Table: "db.t", Rows: n(4), StorageHandler: icebergHandler, ColumnsRead: []string{"k"},
+		Columns: map[string]advisor.ColumnStats{"k": {NDV: n(4), Nulls: n(0)}},
+	}
+	got, err := RestoreStatements(hiveql.TableName{Database: "db", Table: "t"}, []advisor.TableStats{stats})
+	if err != nil || len(got.Statements) > 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "beside the snapshot") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	stats.StorageHandler = ""
+	if got, err = RestoreStatements(hiveql.TableName{Database: "db", Table: "t"}, []advisor.TableStats{stats}); err != nil || len(got.Statements) != 2 {
+		t.Errorf("of a plain table: %+v, %v", got, err)
 	}
 }

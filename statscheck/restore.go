@@ -31,6 +31,9 @@ func RestoreStatements(table hiveql.TableName, before []advisor.TableStats) (Res
 	var out Restore
 	partitioned, partitions, flagged := false, 0, false
 	for _, t := range before {
+		if t.StorageHandler == icebergHandler {
+			return Restore{Notes: []string{"Iceberg keeps its statistics beside the snapshot: Hive's UPDATE STATISTICS changes none that the planner reads"}}, nil
+		}
 		target := "ALTER TABLE " + quoted
 		switch {
 		case t.Partition != "":
