@@ -79,9 +79,10 @@ func keptUp(b *Baseline, w Writes, read advisor.TableStats) (bool, string) {
 	return false, fmt.Sprintf("autogather did not keep up: %d rows counted, numRows %d to %d", w.Rows, *b.Rows, *read.Rows)
 }
 
-// contradicts: the files changed and numRows did not, so that its flag is not believed.
+// contradicts: the files changed and numRows did not, so that its flag is not believed. An UPDATE of a transactional or Iceberg table, or
+// a compaction, does just that and is no contradiction.
 func contradicts(b *Baseline, read advisor.TableStats) bool {
-	return b != nil && b.Rows != nil && read.Rows != nil && *b.Rows == *read.Rows && drift(b.Bytes, read.TotalSize) >= bytesMoved
+	return !read.Transactional && read.StorageHandler != icebergHandler && b != nil && b.Rows != nil && read.Rows != nil && *b.Rows == *read.Rows && drift(b.Bytes, read.TotalSize) >= bytesMoved
 }
 
 func contradiction(b *Baseline, read advisor.TableStats) string {

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
@@ -83,5 +84,24 @@ func TestRestoreOfIceberg(t *testing.T) {
 	stats.StorageHandler = ""
 	if got, err = RestoreStatements(hiveql.TableName{Database: "db", Table: "t"}, []advisor.TableStats{stats}); err != nil || len(got.Statements) != 2 {
 		t.Errorf("of a plain table: %+v, %v", got, err)
+	}
+}
+
+// An UPDATE writes files and keeps the rows: of an ACID and of an Iceberg table that is no contradiction, as it would be of another.
+func TestUpdateIsNoContradiction(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*advisor.TableStats)
+		holds  bool
+	}{
+		"plain":   {func(*advisor.TableStats) {}, true},
+		"ACID":    {func(s *advisor.TableStats) { s.Transactional = true }, false},
+		"Iceberg": {func(s *advisor.TableStats) { s.StorageHandler = icebergHandler }, false},
+	} {
+		stats := advisor.TableStats{Table: "db.t", Rows: n(1000), TotalSize: n(5000), BasicAccurate: true, ReadAt: t0.Add(time.Minute)}
+		c.change(&stats)
+		s := Subject{Stats: stats, Baseline: &Baseline{Rows: n(1000), Bytes: n(3000), At: t0.Add(-time.Hour)}, Writes: Writes{Uncounted: 1, LastAt: t0}}
+		if _, holds := checkR6(s, DefaultThresholds()); holds != c.holds {
+			t.Errorf("%s: R6 holds: %t", name, holds)
+		}
 	}
 }
