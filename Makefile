@@ -84,8 +84,8 @@ bench: build ## every benchmark once over, then proxies side by side (docs/bench
 	$(GO) run ./cmd/hs2proxy/internal/wirebench -hs2proxy bin/hs2proxy $(BENCHFLAGS)
 
 GOLDEN := advisor/explain/testdata/golden-hive
-golden: ## capture the golden plans anew from a HiveServer2 of ours, and what the parser reads of them; review the diff
-	$(WITHHIVE) $(GO) run ./cmd/hs2proxy/internal/plans/capture $(GOLDEN)
+golden: ## capture the golden plans anew from a HiveServer2 of ours (JARS=DIR: Iceberg's too), and what the parser reads of them; review the diff
+	$(WITHHIVE) -transactions $(if $(JARS),-jars '$(abspath $(JARS))') $(GO) run ./cmd/hs2proxy/internal/plans/capture $(GOLDEN)
 	$(GO) test ./advisor -update
 
 plans: ## FILE=PLANS.jsonl.gz: reads each plan of such a file, compares its joins with the join operators of its text

@@ -20,6 +20,9 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 	if c := below.named(e.Text); c != nil {
 		return *c, true
 	}
+	if isVirtual(text) {
+		return columnStat{typ: strings.ToLower(e.Type), known: true, ndv: max(below.rows, 0), length: declaredLength(e.Type)}, true
+	}
 	if isColumnName(text) {
 		return columnStat{}, false
 	}
@@ -45,6 +48,16 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 	// Any other function: no nulls, as many values as its columns combine to.
 	c := columnStat{typ: strings.ToLower(e.Type), known: true, ndv: functionValues(below, text), length: declaredLength(e.Type)}
 	return c, true
+}
+
+// isVirtual tells a column that Hive adds to every table: no statistics are kept of it, and the planner takes it for one without nulls.
+func isVirtual(name string) bool {
+	switch strings.ToUpper(name) {
+	case "BLOCK__OFFSET__INSIDE__FILE", "INPUT__FILE__NAME", "ROW__ID", "ROW__IS__DELETED",
+		"PARTITION__SPEC__ID", "PARTITION__HASH", "FILE__PATH", "ROW__POSITION", "SNAPSHOT__ID": // of Iceberg's tables
+		return true
+	}
+	return false
 }
 
 // estimator covers the functions that tell their statistics from their arguments' (StatEstimatorProvider): text functions keep their

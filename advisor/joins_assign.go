@@ -195,7 +195,32 @@ func joinAffinity(j *explain.Operator, pos int, fd feed) int {
 	if tag, ok := fd.ops[0].Attr("tag"); ok && tag == strconv.Itoa(pos) {
 		score += 3
 	}
+	if takes, known := takesValues(j, pos); known {
+		if _, sends := fd.ops[0].Attr("value expressions"); sends == takes {
+			score++
+		}
+	}
 	return score
+}
+
+// takesValues tells whether a two-way map join hands on columns of its second input, which is hashed; Hive sends no values that nobody
+// reads. It is known where the first one is in the join's own vertex and names its columns: the outputs are numbered behind them.
+func takesValues(j *explain.Operator, pos int) (takes, known bool) {
+	if pos != 1 || j.Kind != kindMapJoin || positions(j) != 2 || j.Parent == nil {
+		return false, false
+	}
+	streamed, outputs := outputNames(j.Parent), outputNames(j)
+	if len(streamed) == 0 || len(outputs) == 0 {
+		return false, false
+	}
+	width := 0
+	for i, name := range streamed {
+		width = max(width, columnIndex(name, i)+1)
+	}
+	for i, name := range outputs {
+		takes = takes || columnIndex(name, i) >= width
+	}
+	return takes, true
 }
 
 // rootAffinity compares a reduce sink with the operator that starts a reducer: a Group By merges what one of the same

@@ -32,6 +32,9 @@ func goldenHive(t testing.TB) []planFile {
 
 var goldenForms = []string{"extended", "plain", "user", "formatted", "vectorization"}
 
+// witnessSections are what the plans of ACID and Iceberg tables have beside their text.
+var witnessSections = []string{"settings", "facts", "planner"}
+
 // TestGoldenStrategies: a golden plan's first join is of the strategy and type its name says, in EXTENDED.
 func TestGoldenStrategies(t *testing.T) {
 	types := map[string]advisor.JoinType{
@@ -80,7 +83,9 @@ func TestGoldenFormsAgree(t *testing.T) {
 			merged := form == "formatted" && len(want) > 0 && want[0].Strategy == advisor.SMB
 			// Of a map join on MR, only EXTENDED prints which position is streamed.
 			local := strings.Contains(f.path, "/mr_") && len(want) > 0 && want[0].Strategy == advisor.MapJoin
-			printed := func(advisor.Input) bool { return !merged && !local }
+			// The user level leaves out a vertex that it has printed below another join.
+			shared := form == "user" && (strings.HasSuffix(f.path, "/iceberg_merge.txtar") || strings.HasSuffix(f.path, "/iceberg_update.txtar"))
+			printed := func(advisor.Input) bool { return !merged && !local && !shared }
 			if g, w := outline(got, printed), outline(want, printed); g != w {
 				t.Errorf("%s %s:\n%swant\n%s", f.path, form, g, w)
 			}
@@ -93,7 +98,7 @@ func TestGoldenIsMasked(t *testing.T) {
 	tells := regexp.MustCompile(`/(?:tmp|home|root|Users)/|hive_20\d\d|localhost|127\.0\.0\.1|DdlTime"?[ :]+"?[1-9]`)
 	for _, f := range goldenHive(t) {
 		for _, s := range f.archive.Files {
-			if !slices.Contains(goldenForms, s.Name) {
+			if !slices.Contains(goldenForms, s.Name) && !slices.Contains(witnessSections, s.Name) {
 				t.Errorf("%s has a section %s", f.path, s.Name)
 			}
 			if found := tells.Find(s.Data); found != nil {

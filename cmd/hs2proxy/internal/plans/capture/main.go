@@ -47,37 +47,53 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || address == "" {
 		return errors.New("expected a folder, and HS2PROXY_TEST_HS2=host:port: make golden")
 	}
-	if err := inSession(ctx, address, setup(), nil); err != nil {
-		return err
-	}
 	dir, names := args[0], args[1:]
-	all := slices.DeleteFunc(queries(), func(q query) bool { return !named(q, names) })
-	root, err := clear(dir, names)
+	plans, missing := 0, 0
+	for _, s := range sets() {
+		ok, err := s.taken(ctx, address, names)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		made, err := s.write(ctx, address, dir)
+		if err != nil {
+			return err
+		}
+		plans, missing = plans+made, missing+len(s.queries)-made
+	}
+	fmt.Fprintf(os.Stderr, "capture: %d plans, %d that Hive does not make\n", plans, missing)
+	return nil
+}
+
+// write captures the plans of a set, each into a file of the folder, and counts them.
+func (s *set) write(ctx context.Context, address, dir string) (int, error) {
+	root, err := clear(dir, s.queries)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer root.Close() //nolint:errcheck // nothing is buffered
-	missing := 0
-	for _, q := range all {
-		archive, why, err := capture(ctx, address, q)
+	made := 0
+	for _, q := range s.queries {
+		archive, why, err := capture(ctx, address, q, s.witnessed)
 		var refusal *client.Error
 		switch {
 		case errors.As(err, &refusal):
 			why = err.Error()
 		case err != nil:
-			return fmt.Errorf("%s: %w", q.name, err)
+			return made, fmt.Errorf("%s: %w", q.name, err)
 		}
 		if why != "" {
-			missing++
 			fmt.Fprintf(os.Stderr, "capture: no %s: %s\n", q.name, why)
 			continue
 		}
 		if err := root.WriteFile(q.name+".txtar", txtar.Format(archive), 0o644); err != nil {
-			return err
+			return made, err
 		}
+		made++
 	}
-	fmt.Fprintf(os.Stderr, "capture: %d plans, %d that Hive does not make\n", len(all)-missing, missing)
-	return nil
+	return made, nil
 }
 
 // named tells whether a query is among the names or patterns; without any, all are.
@@ -89,7 +105,7 @@ func named(q query, names []string) bool {
 }
 
 // clear opens the folder of plans and removes those of an earlier run that are to be captured.
-func clear(dir string, names []string) (*os.Root, error) {
+func clear(dir string, queries []query) (*os.Root, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil { //nolint:gosec // the caller names the folder
 		return nil, err
 	}
@@ -97,10 +113,9 @@ func clear(dir string, names []string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := fs.Glob(root.FS(), "*.txtar")
-	for _, file := range old {
-		if named(query{name: strings.TrimSuffix(file, ".txtar")}, names) {
-			err = errors.Join(err, root.Remove(file))
+	for _, q := range queries {
+		if removeErr := root.Remove(q.name + ".txtar"); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
 		}
 	}
 	if err != nil {
@@ -110,12 +125,12 @@ func clear(dir string, names []string) (*os.Root, error) {
 }
 
 // capture explains a query in every form. It says why when the plan is not the one the query is there for.
-func capture(ctx context.Context, address string, q query) (archive *txtar.Archive, why string, err error) {
+func capture(ctx context.Context, address string, q query, witnessed bool) (archive *txtar.Archive, why string, err error) {
 	settings := append(append([]string{"USE " + database}, common...), q.settings...)
 	archive = &txtar.Archive{Comment: []byte(q.sql + "\n" + strings.Join(q.settings, ";\n") + "\n")}
 	err = inSession(ctx, address, settings, func(s *client.Session) error {
 		for _, f := range forms {
-			if f.name == "vectorization" && q.join != advisor.Inner {
+			if f.name == "vectorization" && (q.join != advisor.Inner || witnessed) {
 				continue // its form differs by the strategy, not by what is around
 			}
 			if _, err := s.Query(ctx, fmt.Sprintf("SET hive.explain.user=%t", f.user)); err != nil {
@@ -135,7 +150,14 @@ func capture(ctx context.Context, address string, q query) (archive *txtar.Archi
 		}
 		return nil
 	})
-	return archive, why, err
+	if err != nil || why != "" || !witnessed {
+		return archive, why, err
+	}
+	sections, err := witness(ctx, address, q, settings)
+	for _, s := range sections {
+		archive.Files = append(archive.Files, txtar.File{Name: s.Name, Data: []byte(mask(string(s.Data)))})
+	}
+	return archive, "", err
 }
 
 // other says what Hive chose in place of the strategy or type that the query is there for.
@@ -175,12 +197,16 @@ func unknownSetting(err error) bool {
 	return errors.As(err, &refusal) && strings.Contains(refusal.Message, "hive configuration") && strings.Contains(refusal.Message, "does not exists")
 }
 
-// inSession runs statements in a session of their own, then f.
-func inSession(ctx context.Context, address string, statements []string, f func(*client.Session) error) (err error) {
-	session, err := client.Open(ctx, client.Config{
+func config(address string) client.Config {
+	return client.Config{
 		Address: address, Auth: "NONE", User: "hs2proxy", Password: "hs2proxy",
 		DialTimeout: 10 * time.Second, CallTimeout: 5 * time.Minute,
-	}, nil)
+	}
+}
+
+// inSession runs statements in a session of their own, then f.
+func inSession(ctx context.Context, address string, statements []string, f func(*client.Session) error) (err error) {
+	session, err := client.Open(ctx, config(address), nil)
 	if err != nil {
 		return err
 	}

@@ -32,10 +32,10 @@ func setup() []string {
 	}
 	for _, l := range layouts {
 		for _, name := range []string{"big", "small", "third"} {
-			statements = append(statements, table(name+l.suffix, l.clause, rows[name])...)
+			statements = append(statements, table(name+l.suffix, l.clause, "", rows[name])...)
 		}
 	}
-	statements = append(statements, table("tiny", "", rows["tiny"])...)
+	statements = append(statements, table("tiny", "", "", rows["tiny"])...)
 	return append(statements,
 		"CREATE EXTERNAL TABLE days (k BIGINT, v STRING) PARTITIONED BY (ds STRING) STORED AS ORC",
 		"ALTER TABLE days ADD PARTITION (ds='2026-01-01') PARTITION (ds='2026-01-02')",
@@ -47,9 +47,9 @@ func setup() []string {
 }
 
 // table makes a table and sets its statistics. External tables keep those of an empty one from being believed.
-func table(name, clause string, count int64) []string {
+func table(name, clause, properties string, count int64) []string {
 	return []string{
-		fmt.Sprintf("CREATE TABLE %s (k BIGINT, v STRING) %s STORED AS ORC", name, clause),
+		fmt.Sprintf("CREATE TABLE %s (k BIGINT, v STRING) %s STORED AS ORC %s", name, clause, properties),
 		fmt.Sprintf("ALTER TABLE %s UPDATE STATISTICS SET ('numRows'='%d','rawDataSize'='%d')", name, count, 100*count),
 		fmt.Sprintf("ALTER TABLE %s UPDATE STATISTICS FOR COLUMN k SET ('numDVs'='%d','numNulls'='0','lowValue'='1','highValue'='%d')", name, max(1, count/2), count),
 		fmt.Sprintf("ALTER TABLE %s UPDATE STATISTICS FOR COLUMN v SET ('numDVs'='%d','numNulls'='0','avgColLen'='12','maxColLen'='20')", name, max(1, count/4)),
@@ -137,7 +137,7 @@ var shapes = []query{
 	{name: "mr_conditional", settings: []string{"SET hive.execution.engine=mr", "SET hive.auto.convert.join.noconditionaltask=false"}, sql: "SELECT a.v, b.v FROM big a JOIN small b ON a.k = b.k"},
 }
 
-// queries are all plans to capture.
+// queries are the plans over Hive's plain tables.
 func queries() []query {
 	var all []query
 	for _, s := range strategies {
