@@ -21,10 +21,13 @@ type realHive struct {
 	address, database string
 }
 
-// startRealHive makes the tables on the server that a variable names, or skips the test.
+// startRealHive makes the tables on the server that a variable names. Without one it skips the test, or fails it where HS2PROXY_REQUIRE_HS2=1.
 func startRealHive(t *testing.T, variable, what string) realHive {
 	t.Helper()
 	address := os.Getenv(variable)
+	if address == "" && os.Getenv("HS2PROXY_REQUIRE_HS2") == "1" {
+		t.Fatalf("HS2PROXY_REQUIRE_HS2=1, but %s names no HiveServer2: it is %s", variable, what)
+	}
 	if address == "" {
 		t.Skipf("set %s=host:port of %s (authentication NONE)", variable, what)
 	}
@@ -121,8 +124,8 @@ func (h realHive) planned(sql string, settings map[string]string) advisor.Strate
 // command runs hs2proxy against the server and gives what it prints.
 func (h realHive) command(args ...string) string {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), "hs2proxy", args...) // on the PATH that testscript.Main made
-	cmd.Env = append(os.Environ(), "HS2PROXY_UPSTREAM__ADDRESS="+h.address, "HS2PROXY_EXPLAIN__RATE=50")
+	cmd := exec.CommandContext(h.t.Context(), "hs2proxy", args...)                                                                       // on the PATH that testscript.Main made
+	cmd.Env = append(os.Environ(), "HS2PROXY_UPSTREAM__ADDRESS="+h.address, "HS2PROXY_EXPLAIN__RATE=50", "HS2PROXY_EXPLAIN__TIMEOUT=5m") // on a machine that does much else
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
