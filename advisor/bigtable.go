@@ -92,6 +92,9 @@ func (c *choosing) convert(a conversion) outcome {
 	}
 	candidates := streamable(j.Conditions, s.plansFullOuter())
 	if candidates == 0 {
+		if o, refused := c.crowdedNowhere(a); refused {
+			return o
+		}
 		return outcome{big: -1, failed: step{check: checkNoCandidate}}
 	}
 	big, bigSize, bigRows := -1, int64(0), int64(-1)

@@ -22,6 +22,7 @@ const (
 	checkFitsUnbucketed
 	checkNetwork
 	checkNoCluster
+	checkCrowdedNowhere
 	checkSortMerge
 	checkFullOuter
 	checkDPHJOff
@@ -46,6 +47,7 @@ var checkTexts = [...]string{
 	checkFitsUnbucketed: "the hashed inputs fit without buckets (bytes)",
 	checkNetwork:        "shuffling both sides moves less than sending the hashed sides to every node (bytes)",
 	checkNoCluster:      "the LLAP cluster is known",
+	checkCrowdedNowhere: "distinct keys within hive.auto.convert.join.hashtable.max.entries, where no side is streamed (keys)",
 	checkSortMerge:      "both sides are bucketed and sorted by the keys",
 	checkFullOuter:      "not a FULL OUTER join",
 	checkDPHJOff:        "hive.optimize.dynamic.partition.hashjoin is on",
@@ -139,6 +141,9 @@ func (c *choosing) run() choice {
 		label = BucketMapJoin
 	}
 	c.noteOutcome(label, first, buckets, byReducers)
+	if first.failed.check == checkCrowdedNowhere {
+		return choice{strategy: Unknown, big: -1, refused: true}
+	}
 	if first.big < 0 {
 		if big, ok := c.trySortMerge(); ok {
 			return choice{strategy: SMB, big: big}

@@ -208,7 +208,9 @@ func tableName(scan *explain.Operator) string {
 func (p *propagation) unreadLayout(in *Input, o *explain.Operator, t *TableStats) {
 	chain, end := p.flow.chain(o)
 	in.Layout.External = strings.EqualFold(t.Kind, "EXTERNAL_TABLE") && !p.providesStats(t.Table)
-	in.Layout.BucketingVersion = t.BucketingVersion
+	if p.flow.scanInVertex(o) != nil {
+		in.Layout.BucketingVersion = t.BucketingVersion
+	}
 	if end == nil || end.Kind != kindTableScan || t.Buckets <= 0 {
 		return
 	}

@@ -39,8 +39,42 @@ func (f *flow) layout(feed *explain.Operator, union bool) Layout {
 		l.Buckets = -1
 		l.BucketColumns = f.surviving(groupKeys(f, end), chain)
 		l.SortColumns = l.BucketColumns
+		if scan := f.scanInVertex(end); scan != nil {
+			l.BucketingVersion = bucketingVersion(scan)
+		}
 	}
 	return l
+}
+
+// scanInVertex is the scan that feeds an operator through no shuffle, join or union; nil without one. A GROUP BY is over such a scan where
+// the table's own sorted buckets have its keys together.
+func (f *flow) scanInVertex(o *explain.Operator) *explain.Operator {
+	for range maxTrace {
+		if o == nil || isReduceSink(o) || isJoin(o) {
+			return nil
+		}
+		if o.Kind == kindTableScan {
+			return o
+		}
+		from := f.producers(o)
+		if len(from) != 1 {
+			return nil
+		}
+		o = from[0]
+	}
+	return nil
+}
+
+// bucketingVersion is the version of the hash function by which a scan's table fills its buckets; 0 where the plan prints nothing of it.
+func bucketingVersion(scan *explain.Operator) int {
+	s := sourceOf(scan)
+	if s == nil || s.Properties == nil {
+		return 0
+	}
+	if n, err := strconv.Atoi(s.Properties["bucketing_version"]); err == nil {
+		return n
+	}
+	return 1 // tables older than the property
 }
 
 // below are an operator and all that feeds it.
@@ -90,10 +124,7 @@ func (f *flow) scanLayout(l *Layout, scan *explain.Operator, chain []*explain.Op
 	if s == nil || s.Properties == nil {
 		return
 	}
-	l.BucketingVersion = 1 // tables older than the property
-	if n, err := strconv.Atoi(s.Properties["bucketing_version"]); err == nil {
-		l.BucketingVersion = n
-	}
+	l.BucketingVersion = bucketingVersion(scan)
 	buckets, err := strconv.Atoi(s.Properties["bucket_count"])
 	if err != nil || buckets <= 0 {
 		return

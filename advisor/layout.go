@@ -199,18 +199,17 @@ func sortMerge(j *Join, s *Settings) (big int, why obstacle) {
 	return big, obstacle{}
 }
 
-// otherVersion is the first input whose table hashes its buckets by another version of Hive's function than one before, −1 without one.
+// otherVersion is the first input whose table hashes its buckets by another version of Hive's function than one before, −1 without one;
+// inputs over a shuffle or a join have none, those over a GROUP BY of sorted buckets have the table's.
 // Only Hive 3 looks: the same test of Hive 4 stops at the join's own shuffle, and Hive 2 has one function.
 func otherVersion(j *Join) int {
 	first := 0
 	for i := range j.Inputs {
-		l := &j.Inputs[i].Layout
-		if l.Buckets <= 0 || l.BucketingVersion == 0 {
-			continue // a GROUP BY's
-		}
-		if first == 0 {
-			first = l.BucketingVersion
-		} else if l.BucketingVersion != first {
+		switch version := j.Inputs[i].Layout.BucketingVersion; {
+		case version == 0:
+		case first == 0:
+			first = version
+		case version != first:
 			return i
 		}
 	}

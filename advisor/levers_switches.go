@@ -115,7 +115,12 @@ func (l *leverage) switchEffect(got Strategy) string {
 		n := reducersFor(l.join, l.settings)
 		return human(small/n) + " of hash table in each of " + count(n, "reducer") + ", nothing sorted"
 	case BucketMapJoin:
-		n := bucketEstimate(l.join)
+		s := *l.settings
+		s.BucketMapJoin = true
+		n, byReducers := firstDivisor(l.join, &s)
+		if byReducers { // a GROUP BY or a join below has spread the streamed side over them
+			return human(small/n) + " of hash table in each of " + count(n, "reducer") + ", over which the streamed side is spread already"
+		}
 		return human(small/n) + " of hash table for each of " + count(n, "bucket")
 	case SMB:
 		return human(large) + " and " + human(small) + " merged as they lie in their buckets, nothing moved"

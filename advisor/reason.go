@@ -74,6 +74,8 @@ func (c *choosing) clause(st *step, decisive bool) string {
 			word = " moves less than "
 		}
 		return "on " + count(st.divisor, "node") + " a shuffle of both sides (" + left + ")" + word + "the hashed side to every node (" + right + ")"
+	case checkCrowdedNowhere:
+		return "Hive refuses the query: " + inputName(j, int(st.pos)) + " has " + grouped(st.left) + " distinct keys, the limit is " + grouped(st.right) + ", and it looks for the size of a side to stream where the join type lets it stream none"
 	case checkNoCluster:
 		return "Hive refuses the query: LLAP has no registry to count nodes with"
 	case checkSortMerge:

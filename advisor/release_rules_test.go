@@ -151,14 +151,23 @@ func TestReleaseSortMerge(t *testing.T) {
 	mixed, same := joinOf(Inner, version(a, 2), version(b, 1)), joinOf(Inner, version(a, 1), version(b, 1))
 	twice := joinOf(Inner, version(a, 2), version(b, 2))
 	twice.Inputs[1].GroupBys = 2
+	// A GROUP BY of sorted buckets in the vertex of the scan has the table's version, one over a shuffle has none.
+	over := func(in Input, n int) Input {
+		in = version(in, n)
+		in.Layout.Buckets, in.GroupBys = -1, 1
+		return in
+	}
+	grouped, regrouped := joinOf(Inner, over(a, 2), version(b, 1)), joinOf(Inner, over(a, 0), version(b, 1))
 	smb := []string{"hive.auto.convert.sortmerge.join", "true"}
 	for name, c := range map[string]struct {
 		join Join
 		want map[Release]Strategy
 	}{
-		"versions differ": {mixed, map[Release]Strategy{Hive4: SMB, Hive3: MergeJoin, Hive2: SMB}},
-		"one version":     {same, map[Release]Strategy{Hive4: SMB, Hive3: SMB, Hive2: SMB}},
-		"groups twice":    {twice, map[Release]Strategy{Hive4: MergeJoin, Hive3: SMB, Hive2: SMB}},
+		"versions differ":                 {mixed, map[Release]Strategy{Hive4: SMB, Hive3: MergeJoin, Hive2: SMB}},
+		"one version":                     {same, map[Release]Strategy{Hive4: SMB, Hive3: SMB, Hive2: SMB}},
+		"versions differ over a GROUP BY": {grouped, map[Release]Strategy{Hive4: SMB, Hive3: MergeJoin, Hive2: SMB}},
+		"a GROUP BY without a version":    {regrouped, map[Release]Strategy{Hive4: SMB, Hive3: SMB, Hive2: SMB}},
+		"groups twice":                    {twice, map[Release]Strategy{Hive4: MergeJoin, Hive3: SMB, Hive2: SMB}},
 	} {
 		for r, want := range c.want {
 			d := Explain(c.join, releaseSettings(r, smb...))

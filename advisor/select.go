@@ -83,7 +83,7 @@ func (st *step) attempt(j *Join, s *Settings) Attempt {
 		a.Left, a.Right = &left, &right
 	}
 	switch st.check {
-	case checkStatistics, checkUncounted, checkSecondBig, checkMustHash, checkEntries, checkCross:
+	case checkStatistics, checkUncounted, checkSecondBig, checkMustHash, checkEntries, checkCross, checkCrowdedNowhere:
 		a.Note = inputName(j, int(st.pos))
 	case checkNetwork:
 		a.Note = count(st.divisor, "node")

@@ -210,8 +210,20 @@ var hive3Edges = []struct {
 	{"buckets of a column that is no key", "SELECT a.v, b.v FROM big_other a JOIN small b ON a.k = b.k", nil, advisor.BucketMapJoin},
 	{"buckets of a column that is not read", "SELECT b.v FROM big_other a JOIN small b ON a.k = b.k", nil, advisor.MapJoin},
 	{"buckets hashed another way", "SELECT a.v, b.v FROM big_sorted a JOIN small_older b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.MergeJoin},
+	{"a GROUP BY of sorted buckets", groupedSQL + "small_sorted b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.SMB},
+	{"a GROUP BY of buckets hashed another way", groupedSQL + "small_older b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.MergeJoin},
+	{"a semi join of sorted buckets", "SELECT a.v FROM big_sorted a LEFT SEMI JOIN small_sorted b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.SMB},
+	{"a semi join of buckets hashed another way", "SELECT a.v FROM big_sorted a LEFT SEMI JOIN small_older b ON a.k = b.k", map[string]string{budgetOf: "1000"}, advisor.MergeJoin},
 	{"a cross product, hash joins of partitions on", "SELECT a.v, b.v FROM big a CROSS JOIN small b", map[string]string{dphjOf: "true"}, advisor.MapJoin},
 }
+
+const bucketMapJoinOf, reducerBytesOf = "hive.convert.join.bucket.mapjoin.tez", "hive.exec.reducers.bytes.per.reducer"
+
+// groupedBigSQL takes a shuffle.
+const groupedBigSQL = "SELECT a.c, b.v FROM (SELECT k, count(*) c FROM big GROUP BY k) a JOIN small b ON a.k = b.k"
+
+// groupedSQL groups by what its table is sorted by, which takes no shuffle.
+const groupedSQL = "SELECT a.c, b.v FROM (SELECT k, count(*) c FROM big_sorted GROUP BY k) a JOIN "
 
 // llapOf are the settings of a cluster of so many nodes with 4 executors each, hash joins of partitions on.
 func llapOf(nodes int, more ...string) map[string]string {
@@ -258,5 +270,74 @@ func TestHive3Edges(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, out)
 			}
 		})
+	}
+}
+
+// TestHive3FullOuterRefused: Hive 3 refuses a FULL OUTER join that would fit the budget but has too many keys, and whatif says so before.
+func TestHive3FullOuterRefused(t *testing.T) {
+	h := startHive3(t)
+	const sql = "SELECT a.v, b.v FROM big a FULL OUTER JOIN small b ON a.k = b.k"
+	base := map[string]string{budgetOf: "10000000000", "hive.stats.fetch.column.stats": "true"}
+	for _, c := range []struct {
+		name    string
+		set     map[string]string
+		refused bool
+	}{
+		{"as many keys as allowed", map[string]string{entriesOf: "2500000"}, false},
+		{"a key too many", map[string]string{entriesOf: "2499999"}, true},
+		{"no shuffle limit", map[string]string{entriesOf: "1000", "hive.auto.convert.join.shuffle.max.size": "0"}, false},
+		{"above the budget", map[string]string{entriesOf: "1000", budgetOf: "1000000"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := h.with(t)
+			var flags []string
+			settings := maps.Clone(base)
+			for _, name := range slices.Sorted(maps.Keys(c.set)) {
+				flags = append(flags, "--set", name+"="+c.set[name])
+				settings[name] = c.set[name]
+			}
+			got := h.ask(sql, base, flags...)
+			told := len(got.Changes) == 1 && got.Changes[0].After == advisor.Unknown
+			if told != c.refused || !c.refused && len(got.Changes) != 0 {
+				t.Errorf("whatif tells %+v, refused: %v", got.Changes, c.refused)
+			}
+			if !c.refused {
+				if is := h.planned(sql, settings); is != advisor.MergeJoin {
+					t.Errorf("Hive plans a %s", is)
+				}
+				return
+			}
+			session := h.open(h.address)
+			h.run(session, "USE "+h.database)
+			for name, value := range settings {
+				h.run(session, "SET "+name+"="+value)
+			}
+			if _, err := session.Query(t.Context(), "EXPLAIN "+sql); err == nil || !strings.Contains(err.Error(), "IndexOutOfBoundsException") {
+				t.Errorf("Hive says %v", err)
+			}
+		})
+	}
+}
+
+// TestHive3BucketMapJoinLever: the switch advised for a join over a GROUP BY tells of the reducers that Hive then counts on.
+func TestHive3BucketMapJoinLever(t *testing.T) {
+	h := startHive3(t)
+	const sql = groupedBigSQL
+	args := []string{"explain", "--database", h.database, "--set", budgetOf + "=1000000", "--set", "mapreduce.job.reduces=20", "--set", bucketMapJoinOf + "="}
+	explain := func(on string) string {
+		of := slices.Clone(args)
+		of[len(of)-1] += on
+		return h.command(append(of, sql)...)
+	}
+	for on, wants := range map[string][]string{
+		"false": {"planned MERGE_JOIN = simulated MERGE_JOIN\n", "SET " + bucketMapJoinOf + "=true", "of hash table in each of 20 reducers, over which the streamed side is spread already"},
+		"true":  {"planned BUCKET_MAP_JOIN = simulated BUCKET_MAP_JOIN\n", "(divided by 20 reducers)"},
+	} {
+		out := explain(on)
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", on, want, out)
+			}
+		}
 	}
 }
