@@ -25,6 +25,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
 	"github.com/hs2proxy/hs2proxy/intercept/hs2test"
 	"github.com/hs2proxy/hs2proxy/intercept/upstream"
+	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
 // newDoctor writes into the buffer.
@@ -258,6 +259,41 @@ func TestDoctorOfSettings(t *testing.T) {
 		if c.want == "" && out.Len() > 0 || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%+v: %s", c, out)
 		}
+	}
+}
+
+// answering answers every statement alike.
+type answering struct {
+	rows []string
+	err  error
+}
+
+func (a answering) Query(context.Context, string) (client.Result, error) {
+	res := client.Result{}
+	for _, r := range a.rows {
+		res.Rows = append(res.Rows, []*string{&r})
+	}
+	return res, a.err
+}
+
+func TestDoctorOfSys(t *testing.T) {
+	for name, c := range map[string]struct {
+		hive answering
+		want []string
+	}{
+		"none":     {answering{err: &client.Error{Code: 10001, Message: "Table not found sequence_table"}}, []string{"ok", "there is no sys database"}},
+		"no right": {answering{err: &client.Error{Code: 40000, Message: "Permission denied"}}, []string{"warn", "Permission denied", "GRANT SELECT", "sys_views"}},
+		"a job":    {answering{rows: []string{"Stage-0", "Fetch Operator", "Stage-1"}}, []string{"warn", "Tez job"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, out := newDoctor(func(*config.Config) {})
+			d.sys(t.Context(), c.hive)
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is not in: %s", want, out)
+				}
+			}
+		})
 	}
 }
 

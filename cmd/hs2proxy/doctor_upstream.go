@@ -16,6 +16,7 @@ import (
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/intercept/tlsfiles"
 	"github.com/hs2proxy/hs2proxy/intercept/upstream"
+	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
 )
 
@@ -38,6 +39,9 @@ func (d *doctor) upstream(ctx context.Context) {
 		if !asked {
 			asked = true
 			d.answers(ctx, session, login)
+			if d.cfg.Stats.Enabled && d.cfg.Stats.SysViews != config.SysOff {
+				d.sysViews(ctx, login)
+			}
 		}
 		_ = session.Close()
 	}
@@ -175,6 +179,34 @@ func (d *doctor) answers(ctx context.Context, session *client.Session, login cli
 	}
 	d.settings(facts.Settings)
 	d.explain(ctx, login)
+}
+
+// sysViews asks whether Hive's sys database can be read, on a session as the watch has.
+func (d *doctor) sysViews(ctx context.Context, login client.Config) {
+	session := pipeline.NewService(pipeline.To(login), pipeline.SysConf())
+	defer session.Close()
+	d.sys(ctx, session)
+}
+
+// sys says whether sys can be read. That it cannot is no fault: each table is described then.
+func (d *doctor) sys(ctx context.Context, hive statscheck.Hive) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	size, err := statscheck.SysReadable(ctx, hive)
+	detail := fmt.Sprintf("Hive's sys database can be read (up to %d tables and %d partitions): only tables that it shows as changed are described",
+		size.Tables, size.Partitions)
+	switch {
+	case err == nil:
+	case errors.Is(err, statscheck.ErrNoSys):
+		detail = "there is no sys database: each table is described (schematool -dbType hive would make it)"
+	case errors.Is(err, statscheck.ErrSysLarge):
+		detail = "the metastore is too large to be read through sys: each table is described"
+	default:
+		d.warn("sys", "Hive's sys database cannot be read, each table is described: "+oneLine(err),
+			"GRANT SELECT on the nine tables named in docs/staleness.md to the service user, or set statistics.sys_views to off")
+		return
+	}
+	d.print(check{name: "sys", detail: detail})
 }
 
 // closeOnDisconnect decides whether a session outlives its connection; Hive's default is true.

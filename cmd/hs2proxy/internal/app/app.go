@@ -113,6 +113,7 @@ func New(ctx context.Context, cfg config.Config, log zerolog.Logger) (*App, erro
 		}
 		if cfg.Stats.Enabled {
 			a.watch = pipeline.NewWatch(cfg.Upstream.Name, analyzer.Tables, cache, a.store, cfg.Stats.Thresholds, log, a.counters, time.Now)
+			a.watch.UseSys(a.sysViews(explain.Login))
 			analyzer.Known = a.watch
 			a.replanner = &pipeline.Replanner{Analyzer: analyzer, Samples: samples, Cache: cache, Records: a.store, Log: log}
 		}

@@ -89,10 +89,18 @@ type Statistics struct {
 	Enabled bool `koanf:"enabled"`
 	// MaxAge is how long a table's statistics are believed before DESCRIBE FORMATTED is asked again.
 	MaxAge time.Duration `koanf:"max_age"`
+	// SysViews: SysAuto looks into Hive's sys database, where it can be read, which tables have changed; SysOff describes each.
+	SysViews string `koanf:"sys_views"`
 	// Thresholds say when a rule holds, per table too.
 	Thresholds statscheck.Thresholds `koanf:"thresholds"`
 	Refresh    Refresh               `koanf:"refresh"`
 }
+
+// Values of Statistics.SysViews.
+const (
+	SysAuto = "auto"
+	SysOff  = "off"
+)
 
 // Retention is how long records stay.
 type Retention struct {
@@ -135,7 +143,7 @@ func Default() Config {
 		},
 		Database: Database{Migrate: true, SpoolLimit: 1 << 30},
 		Stats: Statistics{
-			Enabled: true, MaxAge: 10 * time.Minute,
+			Enabled: true, MaxAge: 10 * time.Minute, SysViews: SysAuto,
 			Thresholds: statscheck.DefaultThresholds(),
 			Refresh:    defaultRefresh(),
 		},

@@ -121,6 +121,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"database.spool_limit": func(c *Config) {
 			c.Database.URL, c.Database.SpoolDir, c.Database.SpoolLimit = "postgres://h/d", "spool", 1<<20-1
 		},
+		"statistics.sys_views":            func(c *Config) { c.Stats.SysViews = "on" },
 		"statistics.thresholds.watch":     func(c *Config) { c.Stats.Thresholds.Watch = 0 },
 		"statistics.thresholds.tables[0]": func(c *Config) { c.Stats.Thresholds.Tables = []statscheck.TableThresholds{{Pattern: "orders"}} },
 		"statistics.enabled":              func(c *Config) { c.Stats.Enabled = false; c.Stats.Refresh.Enabled = true },

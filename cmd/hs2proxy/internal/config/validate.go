@@ -134,6 +134,7 @@ func (v *validator) database(raw string) {
 func (v *validator) statistics(c Config) {
 	s := c.Stats
 	v.positive("statistics.max_age", s.MaxAge)
+	v.check(s.SysViews == SysAuto || s.SysViews == SysOff, "statistics.sys_views", s.SysViews, "auto or off")
 	v.below("statistics.thresholds.", s.Thresholds.Validate())
 	r := s.Refresh
 	v.refresh(r)

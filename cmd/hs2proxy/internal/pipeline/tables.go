@@ -44,6 +44,8 @@ type reading struct {
 	// slow is the number of readings in a row that took too long; before restUntil there is no other.
 	slow      int
 	restUntil time.Time
+	// sys is what Hive's sys database said before stats were read; nil where it was not asked.
+	sys *statscheck.SysTable
 }
 
 // maxTables bounds what is remembered; the table or partition unused for longest is forgotten.
@@ -219,7 +221,7 @@ func (t *Tables) Forget(table string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if got, ok := t.mu.known.Peek(subject{table: table}); ok {
-		got.fresh = false
+		got.fresh, got.sys = false, nil
 	}
 	t.doubtPartitions(table)
 }

@@ -152,6 +152,10 @@ func (c *checking) readPartitions(ctx context.Context, due []string) []advisor.T
 	}
 	var out []advisor.TableStats
 	for _, p := range due {
+		if stats, ok := c.sys.PartitionStats(p, c.stats); ok {
+			out = append(out, stats)
+			continue
+		}
 		stats, err := statscheck.ReadPartition(ctx, c.w.tables.hive, name, p, nil) // its parameters list the columns with statistics
 		switch {
 		case err == nil:

@@ -25,12 +25,17 @@ func (w *Watch) Judges(table string) bool {
 // same for the partitions that were touched or are read, records what others wrote, and records the staleness that holds.
 // Nothing holds for a table that is gone, or a temporary one.
 func (w *Watch) Check(ctx context.Context, table string) error {
+	w.sys.forget(table) // what was read for a round may be from before the refresh that asks for the check
+	return w.checkTable(ctx, table)
+}
+
+func (w *Watch) checkTable(ctx context.Context, table string) error {
 	limits, off := w.thresholds().For(table)
 	usage, err := w.records.UsageOf(ctx, w.upstream, table)
 	if err != nil {
 		return err
 	}
-	stats, err := w.tables.Read(ctx, table, slices.Concat(usage.JoinColumns, usage.OtherColumns))
+	stats, sys, err := w.read(ctx, table, slices.Concat(usage.JoinColumns, usage.OtherColumns))
 	switch {
 	case errors.Is(err, statscheck.ErrTableGone):
 		// A table that comes back under the name is another one: it starts without rows known and writes counted.
@@ -45,7 +50,7 @@ func (w *Watch) Check(ctx context.Context, table string) error {
 	case err != nil:
 		return err
 	}
-	c := checking{w: w, table: table, limits: limits, off: off, usage: usage, stats: stats}
+	c := checking{w: w, table: table, limits: limits, off: off, usage: usage, stats: stats, sys: sys}
 	return c.run(ctx)
 }
 
@@ -57,6 +62,8 @@ type checking struct {
 	off    bool
 	usage  statscheck.Usage
 	stats  advisor.TableStats
+	// sys is what Hive's sys database said just before; empty where it was not asked.
+	sys statscheck.SysTable
 
 	signals store.Signals
 	// listed are the files of partitions that were read.
