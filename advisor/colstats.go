@@ -89,7 +89,7 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 		return out
 	}
 	below := p.below(o, from)
-	if o.Kind == kindDummyStore {
+	if o.Kind == kindDummyStore || o.Kind == "Filter Operator" && o.Stats == nil { // a filter that came after the statistics
 		return below
 	}
 	// A rule works with column statistics when its input has them (satisfyPrecondition of the parent).
@@ -116,7 +116,9 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 		}
 	case o.Kind == "Limit" && below.scaled:
 		out.columns = rescale(below, out.rows, nil)
-	case o.Kind == "PTF Operator":
+	case o.Kind == kindLateralJoin:
+		out.columns = p.lateral(o)
+	case o.Kind == "PTF Operator" || o.Kind == kindLateralForward:
 		out.columns = p.mergeColumns(below.columns, below.columns)
 	default:
 		out.columns = below.columns
@@ -194,8 +196,9 @@ func (p *propagation) shuffledBy(st *flowStats, in *Input) *flowStats {
 			out.columns = append(out.columns, c)
 		}
 	}
+	below := p.consumedBelow(in)
 	for _, c := range in.Columns {
-		if out.named(c.Name) != nil {
+		if out.named(c.Name) != nil || below[strings.ToLower(c.Name)] {
 			continue
 		}
 		if found := st.named(c.Name); found != nil {

@@ -20,7 +20,7 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 	if c := below.named(e.Text); c != nil {
 		return *c, true
 	}
-	if isVirtual(text) {
+	if isField(text) || isVirtual(text) {
 		return columnStat{typ: strings.ToLower(e.Type), known: true, ndv: max(below.rows, 0), length: declaredLength(e.Type)}, true
 	}
 	if isColumnName(text) {
@@ -50,6 +50,11 @@ func expressionStats(below *flowStats, e explain.Expr) (columnStat, bool) {
 	return c, true
 }
 
+// isField tells a field of a struct ("rec.a") from a column as a shuffle names it ("KEY._col0").
+func isField(text string) bool {
+	return isColumnName(text) && strings.Contains(text, ".") && !strings.HasPrefix(text, "KEY.") && !strings.HasPrefix(text, "VALUE.")
+}
+
 // isVirtual tells a column that Hive adds to every table: no statistics are kept of it, and the planner takes it for one without nulls.
 func isVirtual(name string) bool {
 	switch strings.ToUpper(name) {
@@ -63,7 +68,7 @@ func isVirtual(name string) bool {
 // estimator covers the functions that tell their statistics from their arguments' (StatEstimatorProvider): text functions keep their
 // argument's, conditionals take the worst of their branches. Every argument must have statistics.
 func estimator(below *flowStats, text string) (columnStat, bool) {
-	if strings.HasPrefix(text, "CASE WHEN ") && strings.HasSuffix(text, " END") {
+	if strings.HasPrefix(text, "CASE ") && strings.HasSuffix(text, " END") {
 		return worst(below, caseBranches(text), nil)
 	}
 	name, rest, ok := strings.Cut(text, "(")
@@ -105,7 +110,7 @@ func worst(below *flowStats, args []string, branches func(int) bool) (columnStat
 	return out, found
 }
 
-// caseBranches are the results of "CASE WHEN (c) THEN (a) WHEN (d) THEN (b) ELSE (e) END".
+// caseBranches are the results of "CASE WHEN (c) THEN (a) WHEN (d) THEN (b) ELSE (e) END", and of "CASE (x) WHEN (c) THEN …".
 func caseBranches(text string) []string {
 	rest := strings.TrimSuffix(strings.TrimPrefix(text, "CASE "), " END")
 	var list []string

@@ -271,7 +271,7 @@ type source struct {
 }
 
 // outputSources maps each output column of a join to an input and the column's name there; position −1 where the text does not tell.
-func (p *propagation) outputSources(o *explain.Operator) []source {
+func (f *flow) outputSources(o *explain.Operator) []source {
 	names := outputNames(o)
 	out := make([]source, len(names))
 	cols := make([]column, len(names))
@@ -279,17 +279,17 @@ func (p *propagation) outputSources(o *explain.Operator) []source {
 		out[i].pos = -1
 		cols[i] = column{name: name, index: columnIndex(name, i)}
 	}
-	sides := p.flow.sides[o]
+	sides := f.sides[o]
 	carried := make([][]column, len(sides))
 	for pos := range sides {
 		// The placement copies table and column: they carry the source through it.
-		for _, c := range p.flow.carried(o, pos) {
+		for _, c := range f.carried(o, pos) {
 			c.table, c.column = strconv.Itoa(pos), c.name
 			carried[pos] = append(carried[pos], c)
 		}
-		carried[pos] = p.flow.padded(o, pos, carried[pos])
+		carried[pos] = f.padded(o, pos, carried[pos])
 	}
-	p.flow.place(cols, carried, 0, 0)
+	f.placeTyped(o, cols, carried)
 	for i, c := range cols {
 		if pos, err := strconv.Atoi(c.table); err == nil {
 			out[i] = source{pos: pos, name: c.column}
@@ -297,3 +297,39 @@ func (p *propagation) outputSources(o *explain.Operator) []source {
 	}
 	return out
 }
+
+// consumedBelow are the lower-case names of a streamed side's columns that the join's own shuffle did not carry: only its computed keys
+// use them, or filters since the columns were last chosen. nil where the text does not tell what the join uses.
+func (p *propagation) consumedBelow(in *Input) map[string]bool {
+	join := in.origin.join
+	if _, residual := join.Attr("residual filter predicates"); residual {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, k := range in.Keys {
+		if !isColumnName(k.Expr) {
+			words(k.Expr, names)
+		}
+	}
+	for o := p.flow.sides[join][in.origin.pos].feeds[0]; o != nil && o.Kind == "Filter Operator"; o = p.flow.producer(o) {
+		predicate, _ := o.Attr("predicate")
+		words(predicate, names)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, k := range in.Keys {
+		delete(names, strings.ToLower(k.Expr))
+	}
+	for _, s := range p.outputSources(join) {
+		switch s.pos {
+		case -1:
+			return nil
+		case in.origin.pos:
+			delete(names, strings.ToLower(s.name))
+		}
+	}
+	return names
+}
+
+func (p *propagation) outputSources(o *explain.Operator) []source { return p.flow.outputSources(o) }

@@ -18,8 +18,10 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 	t, given := p.tables[table]
 	parts := partitionsRead(o)
 	none := strings.EqualFold(st.Column, "NONE")
+	needed := p.needed(o, branch)
+	lost := none || strings.EqualFold(st.Column, "PARTIAL") && p.allFound(&t, needed, parts)
 	var out []columnStat
-	for _, c := range p.needed(o, branch) {
+	for _, c := range needed {
 		col := columnStat{name: c.name, typ: c.typ, table: table, column: c.column, length: declaredLength(c.typ)}
 		if containsFold(t.PartitionColumns, c.column) {
 			col.ndv, col.known = distinctValues(parts, c.column), len(parts) > 0
@@ -30,7 +32,7 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 		}
 		cs, found, asked, whole := p.columnStats(&t, c.column, parts)
 		switch {
-		case none || given && asked && !found:
+		case lost || given && asked && !found:
 			p.makeUp(&col, st.Rows)
 		case found:
 			measured(&col, &cs)
@@ -39,6 +41,22 @@ func (p *propagation) scan(o *explain.Operator, st *explain.Statistics, branch *
 		out = append(out, col)
 	}
 	return p.withoutUnmade(out, &t)
+}
+
+// allFound: partitions have statistics of every column needed. A plan that calls them PARTIAL nevertheless was made with those of its
+// partition columns alone: the metastore did not tell the others.
+func (p *propagation) allFound(t *TableStats, needed []column, parts []string) bool {
+	ofPartitions := 0
+	for _, c := range needed {
+		if containsFold(t.PartitionColumns, c.column) {
+			ofPartitions++
+			continue
+		}
+		if _, have, ok := p.partitionStats(t.Table, strings.ToLower(c.column), parts); !ok || have < len(parts) {
+			return false
+		}
+	}
+	return ofPartitions > 0 && ofPartitions < len(needed)
 }
 
 // unread: the plan prints no path for the scan, which then reads no partition of its table.

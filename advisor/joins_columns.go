@@ -60,6 +60,8 @@ func (f *flow) readOutputs(o *explain.Operator) []column {
 		return f.computed(o, names, exprs)
 	case isReduceSink(o):
 		return f.outputs(f.producer(o))
+	case o.Kind == kindLateralJoin:
+		return f.lateralOutputs(o, names)
 	case len(names) > 0 && (strings.HasPrefix(o.Kind, "Lateral View") || strings.HasPrefix(o.Kind, "UDTF")):
 		return f.computed(o, names, nil)
 	}

@@ -36,6 +36,7 @@ func (f *flow) localSinks() map[*explain.Stage][]*explain.Operator {
 func (f *flow) connect(v *explain.Vertex, feeds []feed, local []*explain.Operator) {
 	used := make([]bool, len(feeds))
 	var stores, merging []*explain.Operator
+	lateral := hasLateral(v)
 	for o := range v.Operators() {
 		switch {
 		case o.Kind == kindDummyStore:
@@ -45,6 +46,9 @@ func (f *flow) connect(v *explain.Vertex, feeds []feed, local []*explain.Operato
 			f.joins = append(f.joins, o)
 			sides := make([]side, positions(o))
 			f.sides[o] = sides
+			if lateral && printedTwice(o) != nil {
+				break // repeatJoins
+			}
 			if o.Kind == kindMapJoin {
 				f.smallSides(o, sides, feeds, used)
 				if local != nil {

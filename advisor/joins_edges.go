@@ -70,7 +70,11 @@ func attrEqual(a, b *explain.Operator, name string) bool {
 
 func sinksOf(v *explain.Vertex) []*explain.Operator {
 	var sinks []*explain.Operator
+	lateral := hasLateral(v)
 	for o := range v.Operators() {
+		if lateral && printedTwice(o) != nil {
+			continue
+		}
 		if o.Kind == kindReduceSink || strings.HasSuffix(o.Kind, "HashTable Sink Operator") && v.Kind != explain.VertexLocal {
 			sinks = append(sinks, o)
 		}

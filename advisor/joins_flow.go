@@ -48,6 +48,8 @@ type flow struct {
 
 	columns map[*explain.Operator][]column
 	busy    map[*explain.Operator]bool
+	// wanted are the types of the outputs that are being placed, by name.
+	wanted map[string]string
 	// tries counts the steps of a search, which is bounded.
 	tries int
 }
@@ -76,6 +78,7 @@ func newFlow(p *explain.Plan) *flow {
 			f.connect(v, feeds[v.Name], local[s])
 		}
 	}
+	f.repeatJoins()
 	for _, o := range f.joins {
 		f.settle(o)
 	}
@@ -97,6 +100,11 @@ func (f *flow) producers(o *explain.Operator) []*explain.Operator {
 	}
 	if o.Inputs != nil {
 		return o.Inputs
+	}
+	if o.Kind == kindLateralJoin {
+		if stay, function := lateralBranches(o); stay != nil {
+			return []*explain.Operator{stay, function}
+		}
 	}
 	if o.Parent != nil {
 		if sink := f.inserted(o); sink != nil {

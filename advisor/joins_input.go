@@ -199,8 +199,12 @@ func (f *flow) inputColumns(o *explain.Operator, pos int) []column {
 			used = append(used, c)
 		}
 	}
-	for _, c := range f.outputs(o) {
+	sources := f.outputSources(o)
+	for i, c := range f.outputs(o) {
 		for _, s := range cols {
+			if i < len(sources) && sources[i].pos >= 0 && (sources[i].pos != pos || !strings.EqualFold(sources[i].name, s.name)) {
+				continue // a self join: the other side has the column too
+			}
 			if c.table == s.table && c.column == s.column && s.column != "" && !hasColumn(used, s.name) {
 				used = append(used, s)
 			}

@@ -25,7 +25,33 @@ func (f *flow) joinOutputs(o *explain.Operator, names []string) (cols []column, 
 	for pos := range sides {
 		carried[pos] = f.padded(o, pos, f.carried(o, pos))
 	}
-	return cols, f.place(cols, carried, 0, 0)
+	return cols, f.placeTyped(o, cols, carried)
+}
+
+// placeTyped assigns the outputs so that each has the type its consumers print; where no assignment does, any that has a place for all.
+func (f *flow) placeTyped(o *explain.Operator, cols []column, carried [][]column) bool {
+	f.wanted = consumedTypes(o)
+	placed := f.place(cols, carried, 0, 0)
+	f.wanted = nil
+	return placed || f.place(cols, carried, 0, 0)
+}
+
+// consumedTypes are the types of an operator's columns as the operators after it print them.
+func consumedTypes(o *explain.Operator) map[string]string {
+	types := map[string]string{}
+	for _, child := range o.Children {
+		for _, a := range child.Attrs {
+			switch a.Name {
+			case "expressions", "key expressions", "value expressions":
+				for _, e := range explain.Exprs(a.Value) {
+					if e.Type != "" && isColumnName(e.Text) {
+						types[e.Text] = e.Type
+					}
+				}
+			}
+		}
+	}
+	return types
 }
 
 // padded adds to what an input carries a nameless column at the end of its schema, where that is known to reach further:
@@ -51,6 +77,12 @@ func (f *flow) schemaWidth(o *explain.Operator, depth int) int {
 	}
 	if isJoin(o) {
 		width := 0
+		if hidesRight(o) {
+			for i, name := range outputNames(o) {
+				width = max(width, columnIndex(name, i)+1)
+			}
+			return width
+		}
 		for _, s := range f.sides[o] {
 			if len(s.feeds) > 0 {
 				width += f.schemaWidth(s.feeds[0], depth/2)
@@ -66,6 +98,16 @@ func (f *flow) schemaWidth(o *explain.Operator, depth int) int {
 		return width
 	}
 	return f.schemaWidth(f.producer(o), depth-1)
+}
+
+// hidesRight: a semi or anti join hands on columns of its left side alone, and not always all of these.
+func hidesRight(o *explain.Operator) bool {
+	for _, c := range conditions(o) {
+		if c.Type == LeftSemi || c.Type == Anti {
+			return true
+		}
+	}
+	return false
 }
 
 // virtualColumns are how many columns Hive adds to a scan's schema: four since Hive 4 (BLOCK__OFFSET__INSIDE__FILE,
@@ -119,7 +161,7 @@ func (f *flow) place(cols []column, carried [][]column, pos, offset int) bool {
 		for n < len(cols) && cols[n].index < offset+width {
 			n++
 		}
-		return fill(cols[:n], carried[pos], offset) && f.place(cols[n:], carried, pos+1, offset+width)
+		return f.fill(cols[:n], carried[pos], offset) && f.place(cols[n:], carried, pos+1, offset+width)
 	}
 	least := 0
 	for _, c := range carried[pos] {
@@ -143,7 +185,7 @@ func (f *flow) place(cols []column, carried [][]column, pos, offset int) bool {
 
 // fill gives outputs the columns of one input; false when one has no such column. Columns of a scan whose table is not
 // printed have no known place: any output left may be one of them.
-func fill(cols, carried []column, offset int) bool {
+func (f *flow) fill(cols, carried []column, offset int) bool {
 	placeless := 0
 	for _, c := range carried {
 		if c.index < 0 && isColumnName(c.name) {
@@ -154,6 +196,9 @@ func fill(cols, carried []column, offset int) bool {
 		at := slices.IndexFunc(carried, func(c column) bool { return c.index >= 0 && c.index == cols[i].index-offset })
 		if at >= 0 {
 			c := carried[at]
+			if want := f.wanted[cols[i].name]; want != "" && c.typ != "" && want != c.typ {
+				return false
+			}
 			cols[i].typ, cols[i].table, cols[i].column = c.typ, c.table, c.column
 			continue
 		}

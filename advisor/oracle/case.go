@@ -32,7 +32,7 @@ type Case struct {
 type Table struct {
 	Columns    []advisor.ColumnType `json:"columns"`
 	PartCols   []advisor.ColumnType `json:"partition_columns,omitempty"`
-	Partitions map[string]Partition `json:"partitions,omitempty"` // by the value of the one partition column
+	Partitions map[string]Partition `json:"partitions,omitempty"` // by the value of the one partition column; of several, by the partition's name
 
 	BucketColumns []string          `json:"bucket_columns,omitempty"`
 	Buckets       int               `json:"num_buckets"`

@@ -57,7 +57,10 @@ func (t *Table) describe(full string, out map[string]advisor.TableStats) {
 	out[full] = s
 	for value, p := range t.Partitions {
 		ps := s
-		ps.Partition = t.PartCols[0].Name + "=" + value
+		ps.Partition = value
+		if len(t.PartCols) == 1 {
+			ps.Partition = t.PartCols[0].Name + "=" + value
+		}
 		ps.Columns = columns(p.Stats)
 		ps.TotalSize, ps.Rows = number(p.Params["totalSize"]), number(p.Params["numRows"])
 		out[full+"/"+ps.Partition] = ps
