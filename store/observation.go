@@ -18,6 +18,8 @@ type Observation struct {
 	// Writes are the tables it wrote, once that is known. Upstream, StatementID and At are taken from the session and the
 	// statement where they are zero.
 	Writes []TableWrite
+	// DroppedDatabase is the database whose tables it dropped, once that is known.
+	DroppedDatabase string `json:",omitempty"`
 	// Analyzed is the table whose statistics it set, once that is known.
 	Analyzed *TableAnalyze `json:",omitempty"`
 	// Contradictions are what its end tells of the planner's numbers of tables.

@@ -250,6 +250,7 @@ func (w *wave) run(ctx context.Context) error {
 	w.queueSignals()
 	w.sessions.queueLost(w.last)
 	queueWrites(w.last, writes)
+	w.queueDropped()
 	if err := w.send(ctx, w.last); err != nil {
 		return err
 	}

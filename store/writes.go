@@ -150,6 +150,7 @@ func queueWrites(batch *pgx.Batch, rows []writeRow) {
 		"suspicions": column(rows, func(w writeRow) string { return w.suspicion }),
 		"rule":       string(statscheck.R6Uncounted), "level": string(statscheck.LevelSuspect),
 	})
+	queueEnded(batch, rows)
 }
 
 // oncePerStatement joins the writes of one statement to one table (a multi-insert may name it twice). Writes are sorted.

@@ -108,6 +108,11 @@ func alterTable(l *lexer, info *Info, target Write) {
 	case l.is(t, "replace") && l.is(l.peek(), "columns"), l.is(t, "change"),
 		l.is(t, "update") && l.is(l.peek(), "columns"):
 		target.Op = WriteAlterColumns
+	case l.is(t, "rename") && target.Partition == nil && l.skip("to"):
+		if name, ok := l.table(); ok {
+			info.Writes = append(info.Writes, Write{Op: WriteDrop, Table: target.Table}, Write{Op: WriteRename, Table: name})
+		}
+		return
 	case l.is(t, "exchange"):
 		exchangePartition(l, info, target)
 		return

@@ -48,6 +48,7 @@ const (
 	WriteImport          WriteOp = "IMPORT"
 	WriteDrop            WriteOp = "DROP"
 	WriteCompact         WriteOp = "COMPACT"
+	WriteRename          WriteOp = "RENAME" // the new name; the old one is dropped
 )
 
 // Write is one table a statement changes.
@@ -123,6 +124,8 @@ type Info struct {
 	Writes []Write
 	// OtherTargets is the number of INSERTs whose target is a directory, or a table whose name depends on a variable.
 	OtherTargets int
+	// DroppedDatabase is the database that the statement drops, lower case; with CASCADE all its tables go with it.
+	DroppedDatabase string
 	// Analyze is the table whose statistics the statement sets; nil for every other statement.
 	Analyze *Analyze
 	// Query is the text of the query inside CTAS (what can be explained after the table exists); empty otherwise.

@@ -83,6 +83,11 @@ func classifyTableCommand(l *lexer, info *Info, word string) {
 		if l.skip("table") || l.skip("materialized") && l.skip("view") {
 			l.skipIfExists()
 			addWrite(l, info, WriteDrop)
+		} else if l.skip("database") || l.skip("schema") {
+			l.skipIfExists()
+			if name, ok := l.table(); ok && name.Database == "" {
+				info.DroppedDatabase = name.Table
+			}
 		}
 	}
 }

@@ -169,7 +169,9 @@ func TestParse(t *testing.T) {
 			writes: []Write{part(WriteAlterPartition, "t", "ds", "1"), part(WriteAlterPartition, "d.s", "ds", "1")},
 		},
 		{sql: "alter table t partition (ds='1') rename to partition (ds='2')", kind: KindAlter, writes: []Write{part(WriteAlterPartition, "t", "ds", "1")}},
-		{sql: "alter table t rename to u", kind: KindAlter},
+		{sql: "alter table t rename to u", kind: KindAlter, writes: []Write{into(WriteDrop, "t"), into(WriteRename, "u")}},
+		{sql: "ALTER TABLE d.T RENAME TO `e`.U", kind: KindAlter, writes: []Write{into(WriteDrop, "d.t"), into(WriteRename, "e.u")}},
+		{sql: "alter table t rename", kind: KindAlter},
 		{sql: "alter table t add columns (a int)", kind: KindAlter, writes: []Write{into(WriteAlterColumns, "t")}},
 		{sql: "alter table t replace columns (a int)", kind: KindAlter, writes: []Write{into(WriteAlterColumns, "t")}},
 		{sql: "alter table t change a b int", kind: KindAlter, writes: []Write{into(WriteAlterColumns, "t")}},
@@ -212,6 +214,17 @@ func TestParse(t *testing.T) {
 				t.Errorf("Parse(%q): writes %v, want %v", tt.sql, got.Writes, tt.writes)
 			}
 		})
+	}
+}
+
+func TestDroppedDatabase(t *testing.T) {
+	for sql, want := range map[string]string{
+		"drop database d cascade": "d", "DROP SCHEMA IF EXISTS `My Db` RESTRICT": "my db", "drop database if exists D": "d", "drop database ${d}": "",
+		"drop database": "", "drop table d": "", "drop role d": "",
+	} {
+		if got := Parse(sql); got.DroppedDatabase != want {
+			t.Errorf("Parse(%q): %q, want %q", sql, got.DroppedDatabase, want)
+		}
 	}
 }
 

@@ -328,7 +328,7 @@ func (r *Recorder) hand(o *store.Observation) {
 	switch o.Statement.State {
 	case intercept.StateFinished:
 		o.Writes, o.Analyzed = r.suspected(writesOf(&o.Statement)), analyzedOf(&o.Statement)
-		o.Contradictions = r.contradicted(o)
+		o.Contradictions, o.DroppedDatabase = r.contradicted(o), o.Statement.Info.DroppedDatabase
 	case intercept.StateError:
 		o.Writes = r.suspected(writesLeft(&o.Statement))
 		if o.Analysis != nil {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 )
@@ -35,7 +37,6 @@ type TableRecords interface {
 type Watch struct {
 	upstream string
 	tables   *Tables
-	sys      *SysViews
 	records  TableRecords
 	log      zerolog.Logger
 	counters *Counters
@@ -101,12 +102,14 @@ func (w *Watch) Stop() {
 // contradicted at once, and tables it read when their last check is older than the statistics are believed.
 func (w *Watch) Recorded(o store.Observation) {
 	for _, tw := range o.Writes {
-		w.sys.forget(tw.Table)
+		if tw.Op == hiveql.WriteDrop || tw.Op == hiveql.WriteRename {
+			w.tables.gone(subject{table: tw.Table}) // what bears the name now, if anything, is another table
+		}
 		w.touch(tw.Table, settleDelay)
 	}
+	w.dropped(o.DroppedDatabase)
 	if o.Analyzed != nil {
 		w.tables.Forget(o.Analyzed.Table)
-		w.sys.forget(o.Analyzed.Table)
 		w.touch(o.Analyzed.Table, 0)
 	}
 	for _, c := range o.Contradictions {
@@ -117,6 +120,22 @@ func (w *Watch) Recorded(o store.Observation) {
 			if !w.isYoung(table) {
 				w.touch(table, 0)
 			}
+		}
+	}
+}
+
+// dropped has the tables of a database looked for again that were looked at lately: their plans are forgotten where they are gone.
+func (w *Watch) dropped(database string) {
+	if database == "" {
+		return
+	}
+	w.mu.Lock()
+	tables := w.mu.young.Keys()
+	w.mu.Unlock()
+	for _, table := range tables {
+		if strings.HasPrefix(table, database+".") {
+			w.tables.gone(subject{table: table})
+			w.touch(table, settleDelay)
 		}
 	}
 }
@@ -191,11 +210,10 @@ func (w *Watch) next() (table string, wait time.Duration) {
 func (w *Watch) check(ctx context.Context, table string) {
 	w.setYoung(table, retryDelay)
 	defer isolate(w.log, w.counters, "check of a table panicked")
-	w.ahead(ctx, table)
 	checking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	started := w.now()
-	err := w.checkTable(checking, table)
+	err := w.Check(checking, table)
 	switch {
 	case err == nil:
 		// Hive walks all partitions of a table to describe it: one that takes long is asked less often.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hs2proxy/hs2proxy/intercept/hiveql"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 	"github.com/hs2proxy/hs2proxy/thrift/client"
@@ -96,6 +97,34 @@ func TestWatchOfASlowTable(t *testing.T) {
 	defer p.records.mu.Unlock()
 	if len(p.records.failures) != 1 || p.records.failures[0].table != "shop.t" {
 		t.Errorf("failures %+v", p.records.failures)
+	}
+}
+
+// What a DROP or a RENAME leaves under the name is another table: it is asked for anew, however slow the one before was, and so are all
+// tables of a database that was dropped.
+func TestWatchOfDroppedTables(t *testing.T) {
+	p := newPost(t, statscheck.DefaultThresholds())
+	for _, o := range []store.Observation{
+		{Writes: []store.TableWrite{{Table: "shop.t", Op: hiveql.WriteDrop}}},
+		{Writes: []store.TableWrite{{Table: "shop.t", Op: hiveql.WriteRename}}},
+		{DroppedDatabase: "shop"},
+	} {
+		p.late(describeSQL("t"), describeTimeout)
+		if _, err := p.tables.Get(within(t), "shop.t", nil); !errors.As(err, new(*slowError)) {
+			t.Fatal(err)
+		}
+		p.setYoung("shop.t", time.Hour)
+		p.setYoung("shops.t", time.Hour)
+		p.Recorded(o)
+		p.hive.table(shopTable(7))
+		if got := mustRead(t, p, "shop.t"); *got.Rows != 7 {
+			t.Errorf("read %+v", got)
+		}
+		if at, ok := p.mu.due["shop.t"]; !ok || !at.Equal(p.clock.now().Add(settleDelay)) || len(p.mu.due) != 1 {
+			t.Errorf("due: %v", p.mu.due)
+		}
+		delete(p.mu.due, "shop.t")
+		p.tables.gone(subject{table: "shop.t"})
 	}
 }
 
