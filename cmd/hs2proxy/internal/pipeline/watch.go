@@ -37,6 +37,7 @@ type TableRecords interface {
 type Watch struct {
 	upstream string
 	tables   *Tables
+	sys      *SysViews
 	records  TableRecords
 	log      zerolog.Logger
 	counters *Counters
@@ -102,6 +103,7 @@ func (w *Watch) Stop() {
 // contradicted at once, and tables it read when their last check is older than the statistics are believed.
 func (w *Watch) Recorded(o store.Observation) {
 	for _, tw := range o.Writes {
+		w.sys.forget(tw.Table)
 		if tw.Op == hiveql.WriteDrop || tw.Op == hiveql.WriteRename {
 			w.tables.gone(subject{table: tw.Table}) // what bears the name now, if anything, is another table
 		}
@@ -110,6 +112,7 @@ func (w *Watch) Recorded(o store.Observation) {
 	w.dropped(o.DroppedDatabase)
 	if o.Analyzed != nil {
 		w.tables.Forget(o.Analyzed.Table)
+		w.sys.forget(o.Analyzed.Table)
 		w.touch(o.Analyzed.Table, 0)
 	}
 	for _, c := range o.Contradictions {
@@ -210,10 +213,11 @@ func (w *Watch) next() (table string, wait time.Duration) {
 func (w *Watch) check(ctx context.Context, table string) {
 	w.setYoung(table, retryDelay)
 	defer isolate(w.log, w.counters, "check of a table panicked")
+	w.ahead(ctx, table)
 	checking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	started := w.now()
-	err := w.Check(checking, table)
+	err := w.checkTable(checking, table)
 	switch {
 	case err == nil:
 		// Hive walks all partitions of a table to describe it: one that takes long is asked less often.
