@@ -57,9 +57,9 @@ e2e-sample:
 	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 10m -run HiveServer2 ./cmd/hs2proxy/internal/localzk
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
-e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive 4 and Hive 3
+e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive 4, 3 and 2
 	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 120m $(E2E)
-	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) -hive 4.0,3.1 $(GO) test -count=1 -p 1 -timeout 180m \
+	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) -hive 4.0,3.1,2.3 $(GO) test -count=1 -p 1 -timeout 180m \
 	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
 # Where inputs that reached something new are kept; a new folder begins with the seeds alone.

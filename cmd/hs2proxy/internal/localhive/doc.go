@@ -1,7 +1,7 @@
 // Package localhive runs one real HiveServer2 on this machine, for the demo and for end-to-end tests: a single
 // Java process with Hive on Tez in local mode and the metastore in an embedded Derby database. It needs Java 17 to 21
-// and, once, Maven, which fetches the jars into a folder of the user's cache. Hive is 4.0.1, or 3.1.3 (Options.Release),
-// for which two classes of ours are compiled once: a launcher and one of Hive's that no Java after 8 can load.
+// and, once, Maven, which fetches the jars into a folder of the user's cache. Hive is 4.0.1, 3.1.3 or 2.3.9
+// (Options.Release); for the older two a launcher is compiled once, and a class of Hive 3's that no Java after 8 can load.
 //
 // The server is a child of this process. It ends with Stop; on Linux also when this process dies in any other way,
 // and elsewhere the next Start in the same folder ends what was left over.

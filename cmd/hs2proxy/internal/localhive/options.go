@@ -37,10 +37,11 @@ type Options struct {
 	// Dir holds configuration, logs, tables and metastore; by default hs2proxy/local-hive in the user's cache folder.
 	// One server at a time runs in a folder.
 	Dir string
-	// Release is the release of Hive, "4.0" (4.0.1; the default) or "3.1" (3.1.3; it needs a JDK and serves no HTTP).
+	// Release is the release of Hive: "4.0" (4.0.1; the default), "3.1" (3.1.3) or "2.3" (2.3.9). Those before 4.0 need a JDK and
+	// serve no HTTP.
 	Release string
 	// LibDir holds the jars and may be shared by any number of servers of a release; by default hs2proxy/hive-4.0.1 in the
-	// user's cache folder, for 3.1 hive-3.1.3. It must be a folder of this package's own: a missing, an empty or an earlier one.
+	// user's cache folder, for 3.1 hive-3.1.3 and so on. It must be a folder of this package's own: a missing, an empty or an earlier one.
 	LibDir string
 	// Port is the Thrift port on 127.0.0.1; 0 takes a free one.
 	Port int

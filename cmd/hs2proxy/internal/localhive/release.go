@@ -27,6 +27,9 @@ type release struct {
 //go:embed pom-hive3.xml
 var pomHive3 []byte
 
+//go:embed pom-hive2.xml
+var pomHive2 []byte
+
 //go:embed templates/LocalLauncher.java
 var launcherSource []byte
 
@@ -36,15 +39,20 @@ var subListSource []byte
 // latest is the release where Options name none.
 const latest = "4.0"
 
+// smallContainer: at the default of -1 local Tez is asked for a negative number of splits.
+var smallContainer = map[string]string{"hive.tez.container.size": "1024"}
+
 var releases = map[string]release{
 	latest: {version: "4.0.1", pom: pom, jars: "HiveServer2's jars (about 270 MB, once)"},
 	"3.1": {
 		version: "3.1.3", pom: pomHive3, jars: "HiveServer2's jars of Hive 3.1 (about 205 MB, once)",
 		classes: map[string][]byte{launcherClass + ".java": launcherSource, "SubListSerializer.java": subListSource},
-		conf: map[string]string{
-			"hive.tez.container.size": "1024", // at the default of -1 local Tez is asked for a negative number of splits
-		},
-		oneTransport: true,
+		conf:    smallContainer, oneTransport: true,
+	},
+	"2.3": {
+		version: "2.3.9", pom: pomHive2, jars: "HiveServer2's jars of Hive 2.3 (about 170 MB, once)",
+		classes: map[string][]byte{launcherClass + ".java": launcherSource},
+		conf:    smallContainer, oneTransport: true,
 	},
 }
 

@@ -16,6 +16,7 @@ func TestReleaseDecidesJarsAndStart(t *testing.T) {
 		{"", "hive-4.0.1", "org.apache.hive.service.server.HiveServer2"},
 		{"4.0", "hive-4.0.1", "org.apache.hive.service.server.HiveServer2"},
 		{"3.1", "hive-3.1.3", launcherClass},
+		{"2.3", "hive-2.3.9", launcherClass},
 	} {
 		o, err := Options{Dir: "/hive", Release: tc.release}.withDefaults()
 		if err != nil {
@@ -37,7 +38,7 @@ func TestReleaseDecidesJarsAndStart(t *testing.T) {
 
 func TestReleaseRefusals(t *testing.T) {
 	for want, o := range map[string]Options{
-		`release "2.3": this package starts 3.1, 4.0`:                    {Release: "2.3"},
+		`release "1.2": this package starts 2.3, 3.1, 4.0`:               {Release: "1.2"},
 		"HTTP: Hive 3.1 serves it only in place of the binary transport": {Release: "3.1", HTTP: true},
 	} {
 		o.Dir = "/hive"

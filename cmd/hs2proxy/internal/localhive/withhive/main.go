@@ -7,7 +7,8 @@
 //
 // With -transactions Hive 4.0 has ACID tables and locks, with -jars further jars, such as Iceberg's handler.
 //
-// HS2PROXY_TEST_HS2 names the server of Hive 4.0, HS2PROXY_TEST_HIVE3 that of Hive 3.1; -hive 4.0,3.1 starts both.
+// HS2PROXY_TEST_HS2 names the server of Hive 4.0, HS2PROXY_TEST_HIVE3 that of Hive 3.1, HS2PROXY_TEST_HIVE2 that of Hive 2.3;
+// -hive 4.0,3.1 starts two.
 package main
 
 import (
@@ -28,10 +29,10 @@ import (
 )
 
 // variables tell the command where the server of each release is.
-var variables = map[string]string{"4.0": "HS2PROXY_TEST_HS2", "3.1": "HS2PROXY_TEST_HIVE3"}
+var variables = map[string]string{"4.0": "HS2PROXY_TEST_HS2", "3.1": "HS2PROXY_TEST_HIVE3", "2.3": "HS2PROXY_TEST_HIVE2"}
 
 func main() {
-	releases := flag.String("hive", "4.0", "releases of Hive to start, with commas between: 4.0, 3.1")
+	releases := flag.String("hive", "4.0", "releases of Hive to start, with commas between: 4.0, 3.1, 2.3")
 	var options localhive.Options
 	flag.BoolVar(&options.Transactions, "transactions", false, "a metastore made by Hive's own script, for ACID tables and locks (4.0 only)")
 	flag.StringVar(&options.Jars, "jars", "", "a folder of further jars for the class path")
@@ -62,7 +63,7 @@ func run(ctx context.Context, releases []string, options localhive.Options, args
 	for _, release := range releases {
 		variable, ok := variables[release]
 		if !ok {
-			return fmt.Errorf("-hive %s: releases are 4.0 and 3.1", release)
+			return fmt.Errorf("-hive %s: releases are 4.0, 3.1 and 2.3", release)
 		}
 		options.Dir, options.Release = filepath.Join(dir, release), release
 		hive, startErr := start(ctx, options)
@@ -81,6 +82,7 @@ func run(ctx context.Context, releases []string, options localhive.Options, args
 }
 
 func start(ctx context.Context, options localhive.Options) (*localhive.Server, error) {
+	options.Timeout = 10 * time.Minute // several may start on few processors
 	options.Progress = func(s string) { fmt.Fprintln(os.Stderr, "withhive:", s) }
 	options.Conf = map[string]string{
 		// A Tez for each session: a cancelled query's task runs on for a while and would keep the next test waiting.
