@@ -310,20 +310,41 @@ func valuesUser(o *explain.Operator) *explain.Operator {
 // looked. Its first member's nulls count twice, as mergeColumns tells.
 func (p *propagation) union(feeds []*explain.Operator) *flowStats {
 	st := stats(feeds[0])
-	out := &flowStats{rows: st.Rows, scaled: isScaled(st)}
+	members := make([]*explain.Operator, len(feeds))
 	for i, feed := range feeds {
-		member := p.at(feed)
+		members[i] = feed
 		if below := p.flow.producer(feed); isReduceSink(feed) && below != nil {
-			member = p.at(below)
+			members[i] = below
 		}
-		if i == 0 {
-			out.columns = p.mergeColumns(member.columns, member.columns)
-			continue
-		}
-		out.columns = p.mergeColumns(out.columns, member.columns)
 	}
+	out := &flowStats{rows: st.Rows, scaled: isScaled(st), columns: p.merged(members).columns}
 	if isReduceSink(feeds[0]) && out.scaled {
 		out.columns = p.shuffle(feeds[0], out)
+	}
+	return out
+}
+
+// merged is what the members' operators hand on together. Where each is a copy of one that followed the union, the union is above them.
+func (p *propagation) merged(members []*explain.Operator) *flowStats {
+	first := members[0]
+	if len(members) > 1 && first.Kind == kindGroupBy && p.flow.wholeUnion(members) {
+		above := make([]*explain.Operator, len(members))
+		for i, m := range members {
+			above[i] = p.flow.producer(m)
+		}
+		st := stats(first)
+		return &flowStats{rows: st.Rows, scaled: isScaled(st), columns: p.group(first, p.merged(above), st.Rows)}
+	}
+	out := &flowStats{}
+	for i, m := range members {
+		st := p.at(m)
+		out.rows = addCount(out.rows, st.rows)
+		out.scaled = out.scaled || st.scaled
+		if i == 0 {
+			out.columns = p.mergeColumns(st.columns, st.columns)
+			continue
+		}
+		out.columns = p.mergeColumns(out.columns, st.columns)
 	}
 	return out
 }

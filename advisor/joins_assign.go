@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -200,7 +201,24 @@ func joinAffinity(j *explain.Operator, pos int, fd feed) int {
 			score++
 		}
 	}
+	if pos == 0 && handsOn(j, fd.ops[0]) {
+		score++
+	}
 	return score
+}
+
+// handsOn tells whether a join hands on every value of the input at its first position: the outputs begin with that input's columns, and
+// Hive sends no values that nobody reads.
+func handsOn(j, sink *explain.Operator) bool {
+	list, _ := sink.Attr("value expressions")
+	values := explain.Exprs(list)
+	outputs, wanted := outputNames(j), consumedTypes(j)
+	for _, v := range values {
+		if t := wanted[v.Text]; !slices.Contains(outputs, v.Text) || t != "" && t != v.Type {
+			return false
+		}
+	}
+	return len(values) > 0
 }
 
 // takesValues tells whether a two-way map join hands on columns of its second input, which is hashed; Hive sends no values that nobody

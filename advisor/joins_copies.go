@@ -101,8 +101,8 @@ func (f *flow) wholeUnion(ops []*explain.Operator) bool {
 			}
 			sum = addCount(sum, f.rows(above[i]))
 		}
-		if sum == f.rows(ops[0]) {
-			return true
+		if sum == f.rows(ops[0]) || ops[0].Kind == kindGroupBy && !f.sameEstimate(above) {
+			return true // one estimate from inputs that differ: it is that of all of them
 		}
 		ops = above
 	}
