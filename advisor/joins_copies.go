@@ -101,10 +101,16 @@ func (f *flow) wholeUnion(ops []*explain.Operator) bool {
 			}
 			sum = addCount(sum, f.rows(above[i]))
 		}
-		if sum == f.rows(ops[0]) || ops[0].Kind == kindGroupBy && !f.sameEstimate(above) {
-			return true // one estimate from inputs that differ: it is that of all of them
+		if sum == f.rows(ops[0]) || flagged(ops[0], "mode", "hash") {
+			return true // what a Group By begins, its shuffle follows: both stood after the union
 		}
 		ops = above
 	}
 	return false
+}
+
+// flagged tells whether an operator prints an attribute with a value.
+func flagged(o *explain.Operator, name, value string) bool {
+	v, ok := o.Attr(name)
+	return ok && v == value
 }
