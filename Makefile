@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test plain pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full fuzz bench golden plans fidelity vuln clean
+.PHONY: help build demo test plain pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full e2e-full-clients e2e-full-statistics e2e-full-advice fuzz bench golden plans fidelity vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -57,8 +57,15 @@ e2e-sample:
 	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 10m -run HiveServer2 ./cmd/hs2proxy/internal/localzk
 
 # HiveGolden compares with a server that reads the metastore by direct SQL; a fresh Derby cannot.
-e2e-full: ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive 4, 3 and 2
-	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 120m $(E2E)
+e2e-full: e2e-full-clients e2e-full-statistics e2e-full-advice ## the same in every combination of client, transport, login and TLS (an hour), and what follows the advice on a real Hive 4, 3 and 2
+
+e2e-full-clients:
+	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -timeout 180m -run '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
+
+e2e-full-statistics:
+	HS2PROXY_E2E=1 HS2PROXY_E2E_FULL=1 $(GO) test -count=1 -p 1 -timeout 120m -skip '$(CLIENTS)' $(E2E)
+
+e2e-full-advice:
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) -hive 4.0,3.1,2.3 $(GO) test -count=1 -p 1 -timeout 180m \
 	  -run 'Hive' -skip HiveGolden ./thrift/client ./statscheck ./cmd/hs2proxy ./cmd/hs2proxy/internal/sample ./cmd/hs2proxy/internal/pipeline
 
