@@ -147,20 +147,20 @@ func (r *checkedRecords) SaveChecked(ctx context.Context, upstream, table string
 	return err
 }
 
-// handClock is moved by hand; it never stands behind the real one.
+// handClock stands still until it is moved by hand, so that no busy machine makes facts grow old.
 type handClock struct {
-	mu    sync.Mutex
-	ahead time.Duration
+	mu sync.Mutex
+	at time.Time
 }
 
 func (c *handClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.ahead)
+	return c.at
 }
 
 func (c *handClock) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ahead += d
+	c.at = c.at.Add(d)
 }

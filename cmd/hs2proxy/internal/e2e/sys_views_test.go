@@ -52,7 +52,7 @@ func TestSysViews(t *testing.T) {
 
 	// The watch, as the proxy wires it, over sessions that count.
 	records := &checkedRecords{Store: storetest.Open(t, store.Options{}), checked: make(chan string, 100)}
-	clock := &handClock{}
+	clock := &handClock{at: time.Now()}
 	describes, sys := countedSession(t, hive, nil), countedSession(t, hive, pipeline.SysConf())
 	cache, err := pipeline.NewCache(10, time.Hour, clock.now)
 	if err != nil {
