@@ -27,6 +27,7 @@ const (
 	checkFullOuter
 	checkDPHJOff
 	checkFullOuterDPHJ
+	checkKeyColumns
 	checkMerge
 )
 
@@ -52,6 +53,7 @@ var checkTexts = [...]string{
 	checkFullOuter:      "not a FULL OUTER join",
 	checkDPHJOff:        "hive.optimize.dynamic.partition.hashjoin is on",
 	checkFullOuterDPHJ:  "the FULL OUTER join can be hashed",
+	checkKeyColumns:     "every key is a column of its shuffle",
 	checkMerge:          "nothing faster is left",
 }
 
@@ -229,8 +231,25 @@ func (c *choosing) tryDPHJ() (choice, bool) {
 			return choice{}, false
 		}
 	}
+	if pos := constantKeyed(c.join); o.big >= 0 && pos >= 0 && c.settings.Release == Hive4 {
+		c.note(DPHJ, false, step{check: checkKeyColumns, why: obstacle{kind: constantKey, pos: pos}})
+		return choice{}, false
+	}
 	c.noteOutcome(DPHJ, o, divisor, true)
 	return choice{strategy: DPHJ, big: o.big}, o.big >= 0
+}
+
+// constantKeyed is the first input with a key that was folded to a constant, −1 without one. The shuffle's columns still have the
+// expression of before, so that no column is the key (ExprNodeDescUtils.resolveJoinKeysAsRSColumns, "Error resolving join keys").
+func constantKeyed(j *Join) int {
+	for i := range j.Inputs {
+		for _, key := range j.Inputs[i].Keys {
+			if isConstant(key.Expr) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 func (c *choosing) reduceSide() choice {

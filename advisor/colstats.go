@@ -118,7 +118,7 @@ func (p *propagation) compute(o *explain.Operator) *flowStats {
 		out.columns = rescale(below, out.rows, nil)
 	case o.Kind == kindLateralJoin:
 		out.columns = p.lateral(o)
-	case o.Kind == "PTF Operator" || o.Kind == kindLateralForward:
+	case o.Kind == kindPTF || o.Kind == kindLateralForward:
 		out.columns = p.mergeColumns(below.columns, below.columns)
 	default:
 		out.columns = below.columns

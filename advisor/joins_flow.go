@@ -12,6 +12,7 @@ const (
 	kindSelect     = "Select Operator"
 	kindGroupBy    = "Group By Operator"
 	kindUnion      = "Union"
+	kindPTF        = "PTF Operator"
 )
 
 // side is one input position of a join.

@@ -8,8 +8,8 @@ import (
 )
 
 // layout is the bucketing that survives from a scan up to a join's input, as Hive's OpTraitsRulesProcFactory passes it
-// on: filters and limits keep it, a projection keeps it while it keeps all bucket columns, a GROUP BY replaces it by its
-// keys with an unknown count, a join ends it. Names are those of the base columns.
+// on: filters and limits keep it, a projection keeps it while it keeps all bucket columns, a GROUP BY and a window function replace
+// it by their keys with an unknown count, a join ends it. Names are those of the base columns.
 func (f *flow) layout(feed *explain.Operator, union bool) Layout {
 	l := Layout{TotalSize: -1}
 	o := feed
@@ -42,8 +42,34 @@ func (f *flow) layout(feed *explain.Operator, union bool) Layout {
 		if scan := f.scanInVertex(end); scan != nil {
 			l.BucketingVersion = bucketingVersion(scan)
 		}
+	case end.Kind == kindPTF:
+		if l.BucketColumns = f.surviving(partitionKeys(f, end), chain); l.BucketColumns != nil {
+			l.SortColumns, l.Buckets = l.BucketColumns, -1
+		}
 	}
 	return l
+}
+
+// partitionKeys are the columns of a window's PARTITION BY (OpTraitsRulesProcFactory.PTFRule); none where one is an expression.
+func partitionKeys(f *flow, o *explain.Operator) []column {
+	by := ""
+	for _, definition := range o.Group("Function definitions") {
+		for _, a := range definition.Children {
+			if a.Name == "partition by" {
+				by = a.Value // of several functions the last one is the outermost
+			}
+		}
+	}
+	var keys []column
+	for _, e := range explain.Exprs(by) {
+		c, ok := f.lookup(f.producer(o), e.Text)
+		if !ok {
+			return nil
+		}
+		c.name = e.Text
+		keys = append(keys, c)
+	}
+	return keys
 }
 
 // scanInVertex is the scan that feeds an operator through no shuffle, join or union; nil without one. A GROUP BY is over such a scan where
@@ -96,21 +122,21 @@ func (f *flow) below(o *explain.Operator) []*explain.Operator {
 	return all
 }
 
-// chain follows an input down to what decides its layout: a scan, a GROUP BY, a join or a union. It returns the
+// chain follows an input down to what decides its layout: a scan, a GROUP BY, a window, a join or a union. It returns the
 // projections passed on the way, lowest first.
 func (f *flow) chain(o *explain.Operator) (projections []*explain.Operator, end *explain.Operator) {
 	for range maxTrace {
 		if o == nil {
 			return projections, nil
 		}
-		if o.Kind == kindTableScan || o.Kind == kindGroupBy || isJoin(o) {
+		if o.Kind == kindTableScan || o.Kind == kindGroupBy || o.Kind == kindPTF || isJoin(o) {
 			return projections, o
 		}
 		if o.Kind == kindSelect && len(outputNames(o)) > 0 || isReduceSink(o) {
 			projections = append([]*explain.Operator{o}, projections...)
 		}
 		from := f.producers(o)
-		if len(from) != 1 || strings.HasPrefix(o.Kind, "Lateral View") || strings.HasPrefix(o.Kind, "PTF") {
+		if len(from) != 1 || strings.HasPrefix(o.Kind, "Lateral View") {
 			return projections, nil
 		}
 		o = from[0]

@@ -57,6 +57,7 @@ const (
 	notSorted
 	bucketVersions
 	fullOuterBlocked
+	constantKey
 )
 
 func (w obstacle) ok() bool { return w.kind == noObstacle }
@@ -90,6 +91,8 @@ func (w obstacle) text(j *Join, s *Settings) string {
 		return inputName(j, w.pos) + " has buckets of another bucketing_version"
 	case fullOuterBlocked:
 		return fullOuterHash(j, s)
+	case constantKey:
+		return "a key of " + inputName(j, w.pos) + " was folded to a constant, which is no column of its shuffle"
 	default:
 		return ""
 	}

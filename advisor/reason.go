@@ -87,7 +87,7 @@ func (c *choosing) clause(st *step, decisive bool) string {
 		return "FULL OUTER is never a " + strategyWords[st.strategy]
 	case checkDPHJOff:
 		return "hive.optimize.dynamic.partition.hashjoin is off"
-	case checkFullOuterDPHJ:
+	case checkFullOuterDPHJ, checkKeyColumns:
 		return st.why.text(j, c.settings) + no
 	default:
 		return ""
