@@ -84,6 +84,19 @@ INSERT INTO hs2proxy.refresh_attempts (refresh_id, attempt, claimed_by, started_
 SELECT r.id, r.attempts, r.claimed_by, r.started_at, 'RUNNING', @priority, @factors
 FROM hs2proxy.refreshes r WHERE r.id = @id`
 
+// tidy ends what is over, whoever would have run it. The claims of others wait until the transaction ends.
+func tidy(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
+	if _, err := tx.Exec(ctx, claimLock); err != nil {
+		return err
+	}
+	for _, sql := range []string{claimLost, claimGiveUp, claimOver} {
+		if _, err := tx.Exec(ctx, sql, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ClaimRefresh takes the next refresh for one of the upstreams: RUNNING from now on and this instance's until the lease
 // ends, which ExtendRefresh puts off. It is nil without an error when there is none. However many proxies ask, one gets
 // it; one whose proxy is gone comes again after its lease. An upstream runs Options.RefreshesPerUpstream at a time.
@@ -94,17 +107,12 @@ func (s *Store) ClaimRefresh(ctx context.Context, upstreams []string, lease time
 	)
 	err := s.inTx(ctx, "claim a refresh", upstreams, func(ctx context.Context, tx pgx.Tx) error {
 		id = 0
-		if _, err := tx.Exec(ctx, claimLock); err != nil {
-			return err
-		}
 		args := pgx.NamedArgs{
 			"now": s.now(), "losses": maxLosses, "id": int64(0), "upstreams": texts(upstreams), "most": s.o.RefreshesPerUpstream,
 			"instance": s.o.Instance, "lease": lease,
 		}
-		for _, sql := range []string{claimLost, claimGiveUp, claimOver} {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return err
-			}
+		if err := tidy(ctx, tx, args); err != nil {
+			return err
 		}
 		rows, err := tx.Query(ctx, claimNext, args)
 		if err != nil {

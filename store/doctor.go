@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -27,11 +28,14 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
 
 const missingRights = `
 SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = @schema AND c.relkind = 'r' AND c.relname <> 'goose_db_version'
+WHERE n.nspname = @schema AND c.relkind = 'r' AND c.relname NOT IN ('goose_db_version', 'river_migration')
   AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
            AND (c.relname = 'finding_mutes' -- rows are only added
                 OR has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE')))
-ORDER BY c.relname`
+UNION ALL
+SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = @schema AND CASE WHEN c.relkind = 'S' AND c.relname LIKE 'river\_%' THEN NOT has_sequence_privilege(c.oid, 'USAGE') ELSE false END
+ORDER BY relname`
 
 const missingRoles = `
 SELECT r FROM unnest(ARRAY['hs2proxy_writer', 'hs2proxy_reader', 'hs2proxy_operator']) r
@@ -106,12 +110,13 @@ func (s *Store) checkSchema(ctx context.Context) Check {
 		c.Detail = "not applied: " + strings.Join(pending, ", ")
 		return c
 	}
-	c.OK, c.Detail = true, fmt.Sprintf("up to date (%s)", all[len(all)-1].Name)
+	last := slices.IndexFunc(all, func(m Migration) bool { return strings.HasPrefix(m.Name, queuePrefix) }) - 1
+	c.OK, c.Detail = true, fmt.Sprintf("up to date (%s, %s)", all[last].Name, all[len(all)-1].Name)
 	return c
 }
 
 func (s *Store) checkRights(ctx context.Context) Check {
-	c := Check{Name: "Postgres rights", Mend: "GRANT hs2proxy_writer TO the DSN's user"}
+	c := Check{Name: "Postgres rights", Mend: "GRANT hs2proxy_writer TO the DSN's user; where the role was made by hand, SELECT hs2proxy.share_queue() as the schema's owner"}
 	missing, err := s.names(ctx, "read the rights", missingRights, pgx.NamedArgs{"schema": migrations.Schema})
 	switch {
 	case err != nil:

@@ -70,6 +70,41 @@ func (s *Store) listen(ctx context.Context, wake func()) (err error) {
 	}
 }
 
+// announceProbe is how long a notice of our own may take to arrive.
+const announceProbe = 2 * time.Second
+
+const (
+	listenProbing = `LISTEN hs2proxy_probe`
+	notifyProbing = `SELECT pg_notify('hs2proxy_probe', '')`
+)
+
+// Announces reports whether notices arrive: a pooler that gives each transaction another connection (pgbouncer's pool_mode=transaction)
+// takes LISTEN and passes nothing on. ListenRefresh then tells of nothing but its connects.
+func (s *Store) Announces(ctx context.Context) (told bool, err error) {
+	err = s.do(ctx, "see whether notices arrive", func(ctx context.Context) (err error) {
+		conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig.Copy())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+		if _, err := conn.Exec(ctx, listenProbing); err != nil {
+			return nil //nolint:nilerr // refused: that is the answer
+		}
+		if _, err := s.pool.Exec(ctx, notifyProbing); err != nil {
+			return err
+		}
+		wait, cancel := context.WithTimeout(ctx, announceProbe)
+		defer cancel()
+		_, err = conn.WaitForNotification(wait)
+		told = err == nil
+		if wait.Err() != nil && ctx.Err() == nil {
+			return nil
+		}
+		return err
+	})
+	return told, err
+}
+
 // waitOrProbe returns nil when a notification came; a silent connection is probed meanwhile.
 func waitOrProbe(ctx context.Context, conn *pgx.Conn, timeout time.Duration) error {
 	for {

@@ -20,7 +20,7 @@ import (
 // migrateTimeout bounds a whole migration, waiting for another proxy's included.
 const migrateTimeout = 10 * time.Minute
 
-// Migration is one numbered file of the schema.
+// Migration is one numbered file of the schema: ours, then those of the job queue's library, which are numbered for themselves.
 type Migration struct {
 	Version   int64
 	Name      string
@@ -33,8 +33,8 @@ const schemaExists = `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE
 // createSchema is apart from the numbered files because goose keeps its own table in the schema.
 const createSchema = `CREATE SCHEMA IF NOT EXISTS hs2proxy`
 
-// Migrate brings the schema up to date and returns what this call applied. Several proxies may call it at once: one
-// works, the others wait.
+// Migrate brings the schema up to date, then the job queue's tables in it, and returns what this call applied. Several proxies may call
+// it at once: one works, the others wait.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 	var done []Migration
 	err := s.withGoose(ctx, true, func(ctx context.Context, p *goose.Provider, _ bool) error {
@@ -46,12 +46,17 @@ func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 		for _, r := range results {
 			done = append(done, Migration{Version: r.Source.Version, Name: migrationName(r.Source.Path), Applied: true, AppliedAt: now})
 		}
+		if err != nil {
+			return err
+		}
+		queue, err := s.migrateQueue(ctx)
+		done = append(done, queue...)
 		return err
 	})
 	return done, err
 }
 
-// MigrationStatus lists the files this program knows, in order, and which are applied.
+// MigrationStatus lists the files this program knows, ours and then the job queue's, each in order, and which are applied.
 func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	var all []Migration
 	err := s.withGoose(ctx, false, func(ctx context.Context, p *goose.Provider, exists bool) error {
@@ -70,13 +75,21 @@ func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 		}
 		return err
 	})
+	if err != nil {
+		return all, err
+	}
+	err = s.do(ctx, "read which migrations of the job queue are applied", func(ctx context.Context) error {
+		queue, err := s.queueStatus(ctx)
+		all = append(all, queue...)
+		return err
+	})
 	return all, err
 }
 
 func migrationName(file string) string { return strings.TrimSuffix(path.Base(file), ".sql") }
 
-// withGoose runs fn on a connection of its own, without the pool's time limits. fn learns whether the schema exists,
-// which with create it always does.
+// withGoose runs fn with goose on connections of its own, without the pool's time limits. fn learns whether the schema exists, which with
+// create it always does. With create it has goose's session lock too, so that whatever else fn migrates is behind the same lock.
 func (s *Store) withGoose(ctx context.Context, create bool, fn func(context.Context, *goose.Provider, bool) error) error {
 	callCtx, cancel := context.WithTimeout(ctx, migrateTimeout)
 	defer cancel()
@@ -90,28 +103,30 @@ func (s *Store) withGoose(ctx context.Context, create bool, fn func(context.Cont
 		if err != nil {
 			return err
 		}
+		defer func() { _ = conn.Close() }()
+		if create { // the lock ends with the connection
+			locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+			if err != nil {
+				return err
+			}
+			if err := locker.SessionLock(callCtx, conn); err != nil {
+				return fmt.Errorf("wait for another's migration: %w", err)
+			}
+		}
 		var exists bool
 		err = conn.QueryRowContext(callCtx, schemaExists, pgx.NamedArgs{"schema": migrations.Schema}).Scan(&exists)
 		if err == nil && !exists && create {
 			exists = true
-			// Two at once may both find none: the second's unique violation means the first made it.
-			if _, err = conn.ExecContext(callCtx, createSchema); duplicate(err) {
-				err = nil
-			}
+			_, err = conn.ExecContext(callCtx, createSchema)
 		}
-		if err := errors.Join(err, conn.Close()); err != nil {
+		if err != nil {
 			return fmt.Errorf("schema: %w", err)
 		}
 		versions, err := database.NewStore(database.DialectPostgres, migrations.VersionTable)
 		if err != nil {
 			return err
 		}
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return err
-		}
-		p, err := goose.NewProvider(goose.DialectCustom, db, migrations.FS,
-			goose.WithStore(versions), goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+		p, err := goose.NewProvider(goose.DialectCustom, db, migrations.FS, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
 		if err != nil {
 			return err
 		}

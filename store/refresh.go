@@ -245,6 +245,9 @@ UPDATE hs2proxy.refresh_attempts SET outcome = @outcome, ended_at = greatest(@en
     statements = @statements, analyze_seconds = @analyzed
 WHERE refresh_id = @id AND outcome = 'RUNNING'`
 
+// refreshTold tells the proxies that an attempt has ended: another refresh may have its turn now.
+const refreshTold = `SELECT pg_notify('hs2proxy_refresh', (@id::bigint)::text)`
+
 const refreshPlanInsert = `
 INSERT INTO hs2proxy.refresh_plans (refresh_id, position, fingerprint, ordinal, strategy_before, strategy_after)
 VALUES (@id, @position, @fingerprint, @ordinal, @before, @after)`
@@ -301,6 +304,7 @@ func (s *Store) finish(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) err
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(attemptEnd, args)
+	batch.Queue(refreshTold, args)
 	for i, c := range r.Plans {
 		batch.Queue(refreshPlanInsert, pgx.NamedArgs{
 			"id": r.ID, "position": i, "fingerprint": text(c.Fingerprint), "ordinal": c.Ordinal, "before": strategy(c.Before), "after": strategy(c.After),
@@ -330,7 +334,9 @@ func (s *Store) giveBack(ctx context.Context, tx pgx.Tx, r statscheck.Refresh) e
 		if err != nil {
 			return err
 		}
-		_, err = nested.Exec(ctx, attemptEnd, args)
+		if _, err = nested.Exec(ctx, attemptEnd, args); err == nil {
+			_, err = nested.Exec(ctx, refreshTold, args)
+		}
 		return err
 	})
 	if !duplicate(err) {

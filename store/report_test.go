@@ -286,7 +286,7 @@ func TestDoctorFindsAllWell(t *testing.T) {
 func TestDoctorFindsMissingRights(t *testing.T) {
 	f := newFixture(t, store.Options{})
 	f.exec(`DO $$ BEGIN CREATE ROLE hs2proxy_test_reader LOGIN PASSWORD 'pw' IN ROLE hs2proxy_reader; EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
-	f.exec(`GRANT SELECT ON hs2proxy.goose_db_version TO hs2proxy_test_reader`)
+	f.exec(`GRANT SELECT ON hs2proxy.goose_db_version, hs2proxy.river_migration TO hs2proxy_test_reader`)
 	f.dsn = dsnAs(f.db.Config(), "hs2proxy_test_reader", "pw")
 	s := f.open(store.Options{})
 	var rights store.Check

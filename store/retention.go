@@ -104,7 +104,7 @@ DELETE FROM hs2proxy.refreshes WHERE id IN (
     SELECT x.id FROM hs2proxy.refreshes x WHERE x.ended_at < @before LIMIT @most FOR UPDATE SKIP LOCKED)`
 )
 
-// Retention deletes what is older than the policy keeps, in batches, and returns what it deleted also when it fails
+// Retention deletes what is older than the policy keeps, in batches (ended jobs of the queue are River's to delete), and returns what it deleted also when it fails
 // half-way. Several proxies may do it at once.
 func (s *Store) Retention(ctx context.Context, p Policy) (Deleted, error) {
 	if p.Batch <= 0 {

@@ -22,7 +22,7 @@ type Options struct {
 	Instance string
 	// ApplicationName is what pg_stat_activity shows; default "hs2proxy".
 	ApplicationName string
-	// MaxConns bounds the pool; default 8. ListenRefresh takes one more.
+	// MaxConns bounds the pool; default 8. ListenRefresh takes one more, and so does the job queue, which listens too.
 	MaxConns int32
 	// ConnectTimeout bounds one attempt to connect; default 5 s.
 	ConnectTimeout time.Duration
