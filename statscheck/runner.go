@@ -78,6 +78,7 @@ type Runner struct {
 var (
 	errWindowOver = errors.New("canceled in Hive: the schedule's window is over")
 	errTimeout    = errors.New("canceled in Hive: the timeout is over")
+	errTooLong    = errors.New("canceled in Hive: the attempt took longer than it may, what goes before and after ANALYZE included")
 	errBudgetOver = errors.New("canceled in Hive: the time that the schedule has for ANALYZE in this window is used up")
 )
 
@@ -146,6 +147,8 @@ func (r *Runner) Run(ctx context.Context, job Refresh) (out Refresh) {
 		out.State, out.Error = RefreshCanceled, canceled.Error()
 	case errors.As(err, &back) && ctx.Err() == nil:
 		out.State, out.NotBefore, out.Error = RefreshRequested, back.until, back.why
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		out.State, out.Effect, out.Error = RefreshFailed, EffectFailed, errTooLong.Error()
 	case ctx.Err() != nil:
 		out.State, out.Error = RefreshRequested, ErrInterrupted.Error()
 	default:

@@ -230,25 +230,3 @@ func TestPartitionPatterns(t *testing.T) {
 		t.Errorf("names are asked for: %v, %v", got, err)
 	}
 }
-
-func TestWorkerCancelsOne(t *testing.T) {
-	q := newFakeQueue(job(1, "a"), job(2, "b"))
-	running := make(chan struct{}, 2)
-	w := start(t, q, func(ctx context.Context, r Refresh) Refresh {
-		running <- struct{}{}
-		<-ctx.Done()
-		r.State, r.Error = RefreshCanceled, context.Cause(ctx).Error()
-		return r
-	}, nil)
-	<-running
-	<-running
-	if w.Cancel(3, nil) {
-		t.Error("canceled what does not run here")
-	}
-	if !w.Cancel(2, &Canceled{By: "ann", Reason: "enough"}) {
-		t.Error("not canceled")
-	}
-	if r := <-q.finished; r.ID != 2 || r.Error != "canceled by ann: enough" {
-		t.Errorf("got %+v", r)
-	}
-}

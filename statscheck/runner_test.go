@@ -270,6 +270,19 @@ func TestRefreshInterrupted(t *testing.T) {
 	}
 }
 
+// An attempt whose time is over as a whole has failed: made again, it would take as long.
+func TestRefreshTakesTooLong(t *testing.T) {
+	hive := hiveWith(t, "faked", "columns")
+	started := make(chan struct{})
+	hive.answers[analyzePlain] = []answer{{do: until(started)}}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	got := NewRunner(RunnerConfig{}, hive, nil, quiet()).Run(ctx, request1())
+	if got.State != RefreshFailed || got.Effect != EffectFailed || got.Error != errTooLong.Error() {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRefreshPanics(t *testing.T) {
 	hive := hiveWith(t, "faked", "columns")
 	planner := &fakePlanner{panics: true}

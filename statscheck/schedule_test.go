@@ -54,7 +54,7 @@ func TestValidateSchedules(t *testing.T) {
 					t.Errorf("%q lacks %q", err, w)
 				}
 			}
-			if _, err := NewScheduler([]Schedule{ok, s}, DefaultPolicy(), nil, nil, quiet()); err == nil {
+			if _, err := NewScheduler([]Schedule{ok, s}, DefaultPolicy(), nil, nil, nil, quiet()); err == nil {
 				t.Error("a scheduler takes it")
 			}
 		})
@@ -68,7 +68,7 @@ func TestNextRuns(t *testing.T) {
 		{Name: "berlin", Cron: "30 2 * * *", TimeZone: "Europe/Berlin"},
 		{Name: "evening", Cron: "0 20 * * *", TimeZone: "America/New_York"},
 		{Name: "hourly", Cron: "@every 1h"},
-	}, DefaultPolicy(), nil, nil, quiet())
+	}, DefaultPolicy(), nil, nil, nil, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,28 @@ type Requests interface {
 	Request(ctx context.Context, r Refresh) (id int64, created bool, err error)
 }
 
-// fireTimeout bounds one firing: it reads the candidates and writes requests.
-const fireTimeout = time.Minute
+// Firings takes what schedules fire. Several proxies fire a schedule for one time; it sees to it that one of them calls Scheduler.Fire.
+type Firings interface {
+	Fired(ctx context.Context, f Fired) error
+}
 
-// Scheduler turns schedules into refresh requests. It runs no ANALYZE itself.
+// Fired is one firing of a schedule.
+type Fired struct {
+	Schedule Schedule
+	At       time.Time
+	// Slot is the same for all proxies that fire for one time: At, or for a schedule that fires at intervals ("@every"), counted from each
+	// proxy's start, the beginning of the interval that At is in.
+	Slot time.Time
+}
+
+// firedTimeout bounds the handing over of a firing.
+const firedTimeout = time.Minute
+
+// Scheduler says when schedules fire, and turns firings into refresh requests. It runs no ANALYZE itself.
 type Scheduler struct {
 	schedules  []Schedule
 	timings    []cron.Schedule
+	firings    Firings
 	candidates Candidates
 	requests   Requests
 	policy     Policy
@@ -44,12 +59,12 @@ type Scheduler struct {
 }
 
 // NewScheduler validates the schedules and the policy; its errors are those of ValidateSchedules and Policy.Validate.
-func NewScheduler(schedules []Schedule, policy Policy, candidates Candidates, requests Requests, log zerolog.Logger) (*Scheduler, error) {
+func NewScheduler(schedules []Schedule, policy Policy, firings Firings, candidates Candidates, requests Requests, log zerolog.Logger) (*Scheduler, error) {
 	if err := errors.Join(ValidateSchedules(schedules), policy.Validate()); err != nil {
 		return nil, err
 	}
 	s := &Scheduler{
-		schedules: slices.Clone(schedules), candidates: candidates, requests: requests, policy: policy, log: log, now: time.Now,
+		schedules: slices.Clone(schedules), firings: firings, candidates: candidates, requests: requests, policy: policy, log: log, now: time.Now,
 	}
 	for _, sch := range schedules {
 		timing, err := sch.timing(sch.location())
@@ -71,7 +86,8 @@ func (s *Scheduler) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := NewCron(s.log)
 	for i, timing := range s.timings {
-		c.Schedule(timing, cron.FuncJob(func() { s.fired(ctx, s.schedules[i]) }))
+		var id cron.EntryID
+		id = c.Schedule(timing, cron.FuncJob(func() { s.fired(ctx, i, c.Entry(id).Prev) }))
 	}
 	c.Start()
 	s.mu.cron, s.mu.cancel = c, cancel
@@ -114,26 +130,33 @@ func (s *Scheduler) NextRuns() []Firing {
 	return out
 }
 
-func (s *Scheduler) fired(ctx context.Context, sch Schedule) {
-	ctx, cancel := context.WithTimeout(ctx, fireTimeout)
+func (s *Scheduler) fired(ctx context.Context, i int, at time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, firedTimeout)
 	defer cancel()
-	created, err := s.Fire(ctx, sch)
-	if err != nil {
-		s.log.Error().Err(err).Str("schedule", sch.Name).Msg("schedule failed to request refreshes")
-		return
+	f := Fired{Schedule: s.schedules[i], At: at.UTC(), Slot: at.UTC()}
+	if every, ok := s.timings[i].(cron.ConstantDelaySchedule); ok {
+		f.Slot = f.Slot.Truncate(every.Delay)
 	}
-	s.log.Info().Str("schedule", sch.Name).Int("requested", created).Msg("schedule fired")
+	if err := s.firings.Fired(ctx, f); err != nil {
+		s.log.Error().Err(err).Str("schedule", f.Schedule.Name).Msg("a firing of a schedule is lost")
+	}
 }
 
-// Fire does what one firing of the schedule does, now, and returns how many refreshes it requested.
-// A request that fails does not keep the others back.
-func (s *Scheduler) Fire(ctx context.Context, sch Schedule) (created int, err error) {
+// Late reports whether the schedule's next firing is due by now, so that this one has nothing left to do.
+func (f Fired) Late(now time.Time) bool {
+	timing, err := f.Schedule.timing(f.Schedule.location())
+	return err == nil && !timing.Next(f.At).After(now)
+}
+
+// Fire does what one firing of the schedule at a time does and returns how many refreshes it requested. It may be done again: a table has
+// one open request. A request that fails does not keep the others back.
+func (s *Scheduler) Fire(ctx context.Context, sch Schedule, at time.Time) (created int, err error) {
 	candidates, err := s.candidates.Candidates(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read the stale tables: %w", err)
 	}
 	var errs []error
-	for _, r := range Plan(candidates, sch, s.policy, s.now()) {
+	for _, r := range Plan(candidates, sch, s.policy, at) {
 		_, isNew, err := s.requests.Request(ctx, r)
 		switch {
 		case err != nil:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 )
@@ -41,9 +42,19 @@ func someStale(context.Context) ([]Candidate, error) {
 	return []Candidate{{Table: "db.b", Staleness: stale(LevelStale)}, {Table: "db.a", Staleness: stale(LevelHigh)}, {Table: "db.c"}}, nil
 }
 
+// firings is Firings as a function.
+type firings func(ctx context.Context, f Fired) error
+
+func (f firings) Fired(ctx context.Context, one Fired) error { return f(ctx, one) }
+
+// newTestScheduler does what its schedules fire itself.
 func newTestScheduler(t *testing.T, store *fakeStore, schedules ...Schedule) *Scheduler {
 	t.Helper()
-	s, err := NewScheduler(schedules, DefaultPolicy(), store, store, quiet())
+	var s *Scheduler
+	s, err := NewScheduler(schedules, DefaultPolicy(), firings(func(ctx context.Context, f Fired) error {
+		_, err := s.Fire(ctx, f.Schedule, f.At)
+		return err
+	}), store, store, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +64,7 @@ func newTestScheduler(t *testing.T, store *fakeStore, schedules ...Schedule) *Sc
 func TestFire(t *testing.T) {
 	store := &fakeStore{candidates: someStale}
 	s := newTestScheduler(t, store)
-	created, err := s.Fire(t.Context(), Schedule{Name: "x"})
+	created, err := s.Fire(t.Context(), Schedule{Name: "x"}, time.Now())
 	if created != 2 || err != nil || !slices.Equal(store.requested, []string{"db.a", "db.b"}) {
 		t.Errorf("%d created, %v, requested %v", created, err, store.requested)
 	}
@@ -65,15 +76,68 @@ func TestFire(t *testing.T) {
 		return 5, false, nil
 	}}
 	s = newTestScheduler(t, store)
-	created, err = s.Fire(t.Context(), Schedule{Name: "x"})
+	created, err = s.Fire(t.Context(), Schedule{Name: "x"}, time.Now())
 	if created != 0 || err == nil || !strings.Contains(err.Error(), "db.a: no room") || len(store.requested) != 2 {
 		t.Errorf("%d created, %v, requested %v", created, err, store.requested)
 	}
 
 	store = &fakeStore{candidates: func(context.Context) ([]Candidate, error) { return nil, errors.New("database away") }}
-	if _, err = newTestScheduler(t, store).Fire(t.Context(), Schedule{Name: "x"}); err == nil || !strings.Contains(err.Error(), "database away") {
+	if _, err = newTestScheduler(t, store).Fire(t.Context(), Schedule{Name: "x"}, time.Now()); err == nil || !strings.Contains(err.Error(), "database away") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Proxies that fire for one time agree on its slot, also where a schedule counts from each proxy's start.
+func TestSlotsOfFirings(t *testing.T) {
+	got := make(chan Fired, 10)
+	take := firings(func(_ context.Context, f Fired) error {
+		select {
+		case got <- f:
+		default:
+		}
+		return nil
+	})
+	store := &fakeStore{candidates: someStale}
+	schedules := []Schedule{{Name: "interval", Cron: "@every 1s"}}
+	s, err := NewScheduler(schedules, DefaultPolicy(), take, store, store, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s.Start()
+	f := <-got
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if f.Schedule.Name != "interval" || f.At.Before(began.Truncate(time.Second)) || !f.Slot.Equal(f.At.Truncate(time.Second)) || f.At.Location() != time.UTC {
+		t.Errorf("fired %+v", f)
+	}
+
+	at := time.Date(2026, 5, 4, 2, 30, 0, 0, time.UTC)
+	s.timings[0], s.schedules[0] = mustCron(t, "@every 1h"), Schedule{Name: "hourly", Cron: "@every 1h"}
+	s.fired(t.Context(), 0, at)
+	if f = <-got; !f.At.Equal(at) || !f.Slot.Equal(at.Truncate(time.Hour)) {
+		t.Errorf("fired %+v", f)
+	}
+	s.timings[0], s.schedules[0] = mustCron(t, "30 2 * * *"), Schedule{Name: "nightly", Cron: "30 2 * * *"}
+	s.fired(t.Context(), 0, at)
+	if f = <-got; !f.At.Equal(at) || !f.Slot.Equal(at) {
+		t.Errorf("fired %+v", f)
+	}
+	for after, late := range map[time.Duration]bool{time.Hour: false, 24*time.Hour - time.Second: false, 24 * time.Hour: true} {
+		if f.Late(at.Add(after)) != late {
+			t.Errorf("%v after a nightly firing: late is %t", after, !late)
+		}
+	}
+}
+
+func mustCron(t *testing.T, line string) cron.Schedule {
+	t.Helper()
+	timing, err := ParseCron(line, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return timing
 }
 
 // A panic in a firing must not end the scheduler, nor keep the schedule from firing again.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,12 +16,17 @@ var ErrInterrupted = errors.New("interrupted: the proxy is shutting down")
 
 // Queue holds refresh requests. It is the store's, over Postgres.
 type Queue interface {
-	// Claim takes the request that is next in turn, makes it RUNNING and returns it; false when there is none. busy names the upstream of
-	// each that runs here: those with as many as they may have are passed over. No upstream has more, whichever proxies claim.
-	Claim(ctx context.Context, busy []string) (job Refresh, ok bool, err error)
+	// Claim takes the request that is next in turn, makes it RUNNING and returns it; false when none may run now. No upstream has more
+	// than it may, whichever proxies claim.
+	Claim(ctx context.Context) (job Refresh, ok bool, err error)
+	// Due is how long it takes at least until one of those that wait may run: 0 where only those that run keep it back. ok is false
+	// when none waits.
+	Due(ctx context.Context) (in time.Duration, ok bool, err error)
 	// Finish records what became of a claimed request: State DONE, FAILED or CANCELED with everything else in the Refresh, or
 	// REQUESTED when it was interrupted or put back and is to be claimed again, after NotBefore.
 	Finish(ctx context.Context, job Refresh) error
+	// Abandon lets go of a claimed request whose outcome could not be recorded: another attempt may be made once the claim has run out.
+	Abandon(job Refresh)
 }
 
 // Jobs runs one refresh to its end; a *Runner.
@@ -32,39 +36,36 @@ type Jobs interface {
 
 // WorkerConfig tunes a Worker.
 type WorkerConfig struct {
-	// Interval is how often the queue is asked when nothing wakes the worker; 30 s when 0.
-	Interval time.Duration
 	// FinishTimeout bounds one attempt to record an outcome, FinishPause the pause before the second one, doubled each
 	// time; 10 s and 1 s when 0.
 	FinishTimeout time.Duration
 	FinishPause   time.Duration
+	// BusyPause is how long to wait at most where only those that run keep others back; 15 s when 0.
+	BusyPause time.Duration
 }
 
 // finishAttempts is how often an outcome is offered to the queue before it is given up, which is logged.
 const finishAttempts = 6
 
-// Worker claims requests and has them run, as many per upstream as the queue gives.
+// Worker makes attempts at refreshes. When, and how many at a time, is for whoever calls it.
 type Worker struct {
 	cfg   WorkerConfig
 	queue Queue
 	jobs  Jobs
-	wake  <-chan struct{}
 	log   zerolog.Logger
 
 	mu struct {
 		sync.Mutex
-		cancel context.CancelFunc
-		done   chan struct{}
-		jobs   map[int64]context.CancelCauseFunc
+		jobs map[int64]context.CancelCauseFunc
 	}
 }
 
-// NewWorker returns a Worker that is not started. A value on wake makes it ask the queue at once; wake may be nil.
-func NewWorker(cfg WorkerConfig, queue Queue, jobs Jobs, wake <-chan struct{}, log zerolog.Logger) *Worker {
-	cfg.Interval = orElse(cfg.Interval, 30*time.Second)
+// NewWorker returns a Worker.
+func NewWorker(cfg WorkerConfig, queue Queue, jobs Jobs, log zerolog.Logger) *Worker {
 	cfg.FinishTimeout = orElse(cfg.FinishTimeout, 10*time.Second)
 	cfg.FinishPause = orElse(cfg.FinishPause, time.Second)
-	w := &Worker{cfg: cfg, queue: queue, jobs: jobs, wake: wake, log: log}
+	cfg.BusyPause = orElse(cfg.BusyPause, 15*time.Second)
+	w := &Worker{cfg: cfg, queue: queue, jobs: jobs, log: log}
 	w.mu.jobs = map[int64]context.CancelCauseFunc{}
 	return w
 }
@@ -76,39 +77,25 @@ func orElse(d, other time.Duration) time.Duration {
 	return other
 }
 
-// Start begins to work until Stop. A second Start before Stop does nothing.
-func (w *Worker) Start() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.mu.done != nil {
-		return
+// Work makes one attempt at the request that is next in turn and records what became of it. wait is how long to wait before the next
+// call where none may run now though some wait; 0 otherwise. When ctx ends, what runs is canceled, in Hive too, and goes back to the
+// queue. An error says that the queue did not answer, not that a refresh failed.
+func (w *Worker) Work(ctx context.Context) (wait time.Duration, err error) {
+	job, ok, err := w.queue.Claim(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("claim a refresh: %w", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	w.mu.cancel, w.mu.done = cancel, done
-	go func() {
-		defer close(done)
-		w.loop(ctx)
-	}()
-}
-
-// Stop cancels what runs, in Hive too, gives it back to the queue, and waits for that until ctx ends; then it returns
-// ctx's error.
-func (w *Worker) Stop(ctx context.Context) error {
-	w.mu.Lock()
-	cancel, done := w.mu.cancel, w.mu.done
-	w.mu.cancel, w.mu.done = nil, nil
-	w.mu.Unlock()
-	if done == nil {
-		return nil
+	if ok {
+		return 0, w.finish(ctx, w.run(ctx, job))
 	}
-	cancel()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop the refreshes: %w", ctx.Err())
+	wait, ok, err = w.queue.Due(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look for what waits: %w", err)
 	}
+	if ok && wait <= 0 {
+		wait = w.cfg.BusyPause
+	}
+	return wait, nil
 }
 
 // Cancel ends one refresh that runs here, in Hive too, for a cause (a *Canceled for a person's word); false when it does not run here. Its
@@ -137,56 +124,6 @@ func (w *Worker) cancelable(ctx context.Context, id int64) (job context.Context,
 	}
 }
 
-// loop owns busy and the jobs' goroutines; it returns when all of them have ended.
-func (w *Worker) loop(ctx context.Context) {
-	var busy []string
-	ended := make(chan string)
-	tick := time.NewTicker(w.cfg.Interval)
-	defer tick.Stop()
-	wake := w.wake
-	for {
-		busy = w.claim(ctx, busy, ended)
-		select {
-		case <-ctx.Done():
-			for range busy {
-				<-ended
-			}
-			return
-		case upstream := <-ended:
-			if i := slices.Index(busy, upstream); i >= 0 {
-				busy = slices.Delete(busy, i, i+1) // one entry for each job, even if the queue gave an upstream two
-			}
-		case _, open := <-wake:
-			if !open {
-				wake = nil // whoever wakes us is gone: the interval remains
-			}
-		case <-tick.C:
-		}
-	}
-}
-
-// claim starts a job for every upstream that has one and is not busy.
-func (w *Worker) claim(ctx context.Context, busy []string, ended chan<- string) []string {
-	for ctx.Err() == nil {
-		job, ok, err := w.queue.Claim(ctx, slices.Clone(busy))
-		if err != nil {
-			if ctx.Err() == nil {
-				w.log.Warn().Err(err).Msg("claiming a refresh failed")
-			}
-			return busy
-		}
-		if !ok {
-			return busy
-		}
-		busy = append(busy, job.Upstream)
-		go func() {
-			defer func() { ended <- job.Upstream }()
-			w.finish(ctx, w.run(ctx, job))
-		}()
-	}
-	return busy
-}
-
 // run turns a panic of the job into its failure.
 func (w *Worker) run(ctx context.Context, job Refresh) (out Refresh) {
 	defer func() {
@@ -202,18 +139,19 @@ func (w *Worker) run(ctx context.Context, job Refresh) (out Refresh) {
 	return w.jobs.Run(ctx, job)
 }
 
-// finish records the outcome, also after ctx has ended: it is offered again while the queue is away, and once more at once
-// when the worker stops.
-func (w *Worker) finish(ctx context.Context, job Refresh) {
+// finish records the outcome, also after ctx has ended. Only this process has it, so it offers it again while the queue is away, and
+// once more at once when ctx ends.
+func (w *Worker) finish(ctx context.Context, job Refresh) error {
 	pause := w.cfg.FinishPause
 	for attempt := 1; ; attempt++ {
 		err := w.record(ctx, job)
 		if err == nil {
-			return
+			return nil
 		}
 		if attempt == finishAttempts || (attempt > 1 && ctx.Err() != nil) {
 			w.log.Error().Err(err).Int64("refresh", job.ID).Str("table", job.Table).Msg("the outcome of a refresh is lost")
-			return
+			w.queue.Abandon(job)
+			return fmt.Errorf("record refresh %d: %w", job.ID, err)
 		}
 		w.log.Warn().Err(err).Int64("refresh", job.ID).Str("table", job.Table).Msg("recording a refresh failed")
 		timer := time.NewTimer(pause)

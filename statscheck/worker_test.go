@@ -3,7 +3,6 @@ package statscheck
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,46 +13,30 @@ type fakeQueue struct {
 	mu       sync.Mutex
 	waiting  []Refresh
 	claimErr error
+	// due answers Due.
+	due    time.Duration
+	waits  bool
+	dueErr error
 	// finish answers Finish; nil records.
-	finish   func(attempt int, r Refresh) error
-	attempts int
-	claims   int
-	finished chan Refresh
-	claimed  chan struct{}
+	finish    func(attempt int, r Refresh) error
+	attempts  int
+	finished  []Refresh
+	abandoned []int64
 }
 
-func newFakeQueue(jobs ...Refresh) *fakeQueue {
-	return &fakeQueue{waiting: jobs, finished: make(chan Refresh, 100), claimed: make(chan struct{}, 1000)}
-}
-
-func (q *fakeQueue) add(r Refresh) {
+func (q *fakeQueue) Claim(context.Context) (Refresh, bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, r)
+	if q.claimErr != nil || len(q.waiting) == 0 {
+		return Refresh{}, false, q.claimErr
+	}
+	r := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	return r, true, nil
 }
 
-func (q *fakeQueue) Claim(_ context.Context, busy []string) (Refresh, bool, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	defer func() {
-		select {
-		case q.claimed <- struct{}{}:
-		default:
-		}
-	}()
-	q.claims++
-	if q.claimErr != nil {
-		err := q.claimErr
-		q.claimErr = nil
-		return Refresh{}, false, err
-	}
-	for i, r := range q.waiting {
-		if !slices.Contains(busy, r.Upstream) {
-			q.waiting = slices.Delete(q.waiting, i, i+1)
-			return r, true, nil
-		}
-	}
-	return Refresh{}, false, nil
+func (q *fakeQueue) Due(context.Context) (time.Duration, bool, error) {
+	return q.due, q.waits, q.dueErr
 }
 
 func (q *fakeQueue) Finish(ctx context.Context, r Refresh) error {
@@ -68,9 +51,11 @@ func (q *fakeQueue) Finish(ctx context.Context, r Refresh) error {
 			return err
 		}
 	}
-	q.finished <- r
+	q.finished = append(q.finished, r)
 	return nil
 }
+
+func (q *fakeQueue) Abandon(r Refresh) { q.abandoned = append(q.abandoned, r.ID) }
 
 // jobs is Jobs as a function.
 type jobs func(ctx context.Context, r Refresh) Refresh
@@ -82,112 +67,71 @@ func done(_ context.Context, r Refresh) Refresh {
 	return r
 }
 
-// start starts a worker that only wake wakes, and stops it when the test ends.
-func start(t *testing.T, q *fakeQueue, run jobs, wake <-chan struct{}) *Worker {
-	t.Helper()
-	w := NewWorker(WorkerConfig{Interval: time.Hour, FinishPause: time.Microsecond}, q, run, wake, quiet())
-	w.Start()
-	w.Start() // does nothing
-	t.Cleanup(func() {
-		if err := w.Stop(context.Background()); err != nil {
-			t.Error(err)
+func newTestWorker(q *fakeQueue, run jobs) *Worker {
+	return NewWorker(WorkerConfig{FinishPause: time.Microsecond, BusyPause: 7 * time.Second}, q, run, quiet())
+}
+
+func job(id int64) Refresh {
+	return Refresh{ID: id, Upstream: "a", Table: "db.t", State: RefreshRunning}
+}
+
+func TestWorkMakesOneAttempt(t *testing.T) {
+	q := &fakeQueue{waiting: []Refresh{job(1), job(2)}}
+	w := newTestWorker(q, done)
+	for want := int64(1); want <= 2; want++ {
+		if wait, err := w.Work(t.Context()); wait != 0 || err != nil {
+			t.Errorf("%v, %v", wait, err)
 		}
-	})
-	return w
-}
-
-func job(id int64, upstream string) Refresh {
-	return Refresh{ID: id, Upstream: upstream, Table: "db.t", State: RefreshRunning}
-}
-
-func TestWorkerRunsWhatIsThere(t *testing.T) {
-	q := newFakeQueue(job(1, "a"), job(2, "a"), job(3, "b"))
-	start(t, q, done, nil)
-	var got []int64
-	for range 3 {
-		r := <-q.finished
-		if r.State != RefreshDone {
-			t.Errorf("%+v", r)
-		}
-		got = append(got, r.ID)
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, []int64{1, 2, 3}) {
-		t.Errorf("got %v", got)
-	}
-}
-
-func TestWorkerWakes(t *testing.T) {
-	q := newFakeQueue()
-	wake := make(chan struct{})
-	start(t, q, done, wake)
-	<-q.claimed
-	q.add(job(7, "a"))
-	wake <- struct{}{}
-	if r := <-q.finished; r.ID != 7 {
-		t.Errorf("%+v", r)
-	}
-	close(wake) // the listener is gone: the worker must neither end nor spin
-	<-q.claimed
-	q.mu.Lock()
-	claims := q.claims
-	q.mu.Unlock()
-	if claims > 10 {
-		t.Errorf("%d claims", claims)
-	}
-}
-
-func TestWorkerAsksAgainByItself(t *testing.T) {
-	q := newFakeQueue()
-	q.claimErr = errors.New("database away")
-	w := NewWorker(WorkerConfig{Interval: time.Millisecond}, q, jobs(done), nil, quiet())
-	w.Start()
-	<-q.claimed
-	q.add(job(1, "a"))
-	<-q.finished
-	if err := w.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// Two upstreams work side by side; the jobs of one never overlap.
-func TestWorkerOneJobPerUpstream(t *testing.T) {
-	q := newFakeQueue(job(1, "a"), job(2, "a"), job(3, "b"))
-	var mu sync.Mutex
-	running := map[string]int{}
-	count := func(upstream string, by int) {
-		mu.Lock()
-		defer mu.Unlock()
-		running[upstream] += by
-		if running[upstream] > 1 {
-			t.Errorf("two jobs on %s", upstream)
+		if n := len(q.finished); int64(n) != want || q.finished[n-1].ID != want || q.finished[n-1].State != RefreshDone {
+			t.Errorf("finished %+v", q.finished)
 		}
 	}
-	var together sync.WaitGroup
-	together.Add(2)
-	start(t, q, func(ctx context.Context, r Refresh) Refresh {
-		count(r.Upstream, 1)
-		defer count(r.Upstream, -1)
-		if r.ID != 2 {
-			together.Done()
-			together.Wait() // the first job of a and that of b end only when both run
-		}
-		return done(ctx, r)
-	}, nil)
-	for range 3 {
-		<-q.finished
+	if wait, err := w.Work(t.Context()); wait != 0 || err != nil || len(q.finished) != 2 {
+		t.Errorf("with nothing to do: %v, %v, %+v", wait, err, q.finished)
 	}
 }
 
-func TestWorkerSurvivesPanic(t *testing.T) {
-	q := newFakeQueue(job(1, "a"), job(2, "a"))
-	start(t, q, func(ctx context.Context, r Refresh) Refresh {
+func TestWorkSaysHowLongToWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		due  time.Duration
+		ok   bool
+		want time.Duration
+	}{
+		"nothing waits":         {0, false, 0},
+		"put back":              {time.Hour, true, time.Hour},
+		"others run":            {0, true, 7 * time.Second},
+		"its time has come now": {-time.Second, true, 7 * time.Second},
+	} {
+		q := &fakeQueue{due: c.due, waits: c.ok}
+		if wait, err := newTestWorker(q, done).Work(t.Context()); wait != c.want || err != nil {
+			t.Errorf("%s: %v, %v, want %v", name, wait, err, c.want)
+		}
+	}
+}
+
+func TestWorkTellsThatTheQueueIsAway(t *testing.T) {
+	away := errors.New("database away")
+	for _, q := range []*fakeQueue{{claimErr: away}, {dueErr: away}} {
+		if _, err := newTestWorker(q, done).Work(t.Context()); !errors.Is(err, away) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestWorkSurvivesPanic(t *testing.T) {
+	q := &fakeQueue{waiting: []Refresh{job(1), job(2)}}
+	w := newTestWorker(q, func(ctx context.Context, r Refresh) Refresh {
 		if r.ID == 1 {
 			panic("boom")
 		}
 		return done(ctx, r)
-	}, nil)
-	first, second := <-q.finished, <-q.finished
+	})
+	for range 2 {
+		if _, err := w.Work(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	first, second := q.finished[0], q.finished[1]
 	if first.State != RefreshFailed || first.Effect != EffectFailed || first.Error != "internal error: boom" || first.EndedAt.IsZero() {
 		t.Errorf("%+v", first)
 	}
@@ -196,99 +140,62 @@ func TestWorkerSurvivesPanic(t *testing.T) {
 	}
 }
 
-func TestWorkerRecordsWhenTheQueueIsBack(t *testing.T) {
-	q := newFakeQueue(job(1, "a"))
-	q.finish = func(attempt int, _ Refresh) error {
+func TestWorkRecordsWhenTheQueueIsBack(t *testing.T) {
+	q := &fakeQueue{waiting: []Refresh{job(1)}, finish: func(attempt int, _ Refresh) error {
 		if attempt < finishAttempts {
 			return errors.New("database away")
 		}
 		return nil
-	}
-	start(t, q, done, nil)
-	if r := <-q.finished; r.ID != 1 {
-		t.Errorf("%+v", r)
-	}
-}
-
-func TestWorkerGivesUpRecording(t *testing.T) {
-	q := newFakeQueue(job(1, "a"))
-	gaveUp := make(chan struct{})
-	q.finish = func(attempt int, r Refresh) error {
-		if r.ID == 2 {
-			return nil
-		}
-		if attempt == finishAttempts {
-			q.waiting = append(q.waiting, job(2, "a"))
-			close(gaveUp)
-		}
-		return errors.New("database gone")
-	}
-	start(t, q, done, nil)
-	<-gaveUp
-	if r := <-q.finished; r.ID != 2 { // the worker goes on
-		t.Errorf("%+v", r)
-	}
-	if q.attempts != finishAttempts+1 {
-		t.Errorf("%d attempts", q.attempts)
+	}}
+	if _, err := newTestWorker(q, done).Work(t.Context()); err != nil || len(q.finished) != 1 || len(q.abandoned) != 0 {
+		t.Errorf("%v, finished %+v, abandoned %v", err, q.finished, q.abandoned)
 	}
 }
 
-// Stop in mid-run: the job sees its context end, and what it hands back is recorded although that context has ended.
-func TestWorkerStopInMidRun(t *testing.T) {
-	q := newFakeQueue(job(1, "a"))
-	started := make(chan struct{})
-	w := NewWorker(WorkerConfig{Interval: time.Hour}, q, jobs(func(ctx context.Context, r Refresh) Refresh {
-		close(started)
+func TestWorkGivesUpRecording(t *testing.T) {
+	gone := errors.New("database gone")
+	q := &fakeQueue{waiting: []Refresh{job(1)}, finish: func(int, Refresh) error { return gone }}
+	if _, err := newTestWorker(q, done).Work(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	if q.attempts != finishAttempts || len(q.abandoned) != 1 || q.abandoned[0] != 1 {
+		t.Errorf("%d attempts, abandoned %v", q.attempts, q.abandoned)
+	}
+}
+
+// The context ends in mid-run: the job sees it, and what it hands back is recorded although that context has ended.
+func TestWorkEndsWithItsContext(t *testing.T) {
+	q := &fakeQueue{waiting: []Refresh{job(1)}}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := newTestWorker(q, func(ctx context.Context, r Refresh) Refresh {
+		cancel()
 		<-ctx.Done()
 		r.State, r.Error = RefreshRequested, ErrInterrupted.Error()
 		return r
-	}), nil, quiet())
-	w.Start()
-	<-started
-	if err := w.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if r := <-q.finished; r.State != RefreshRequested {
-		t.Errorf("%+v", r)
-	}
-	if err := w.Stop(t.Context()); err != nil {
-		t.Errorf("the second Stop: %v", err)
+	})
+	if _, err := w.Work(ctx); err != nil || len(q.finished) != 1 || q.finished[0].State != RefreshRequested {
+		t.Errorf("%v, %+v", err, q.finished)
 	}
 }
 
-func TestWorkerStopIsBounded(t *testing.T) {
-	q := newFakeQueue(job(1, "a"))
-	started, leave := make(chan struct{}), make(chan struct{})
-	w := NewWorker(WorkerConfig{Interval: time.Hour}, q, jobs(func(ctx context.Context, r Refresh) Refresh {
-		close(started)
-		<-leave // deaf to its context
-		return done(ctx, r)
-	}), nil, quiet())
-	w.Start()
-	<-started
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.Stop(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+func TestCancelEndsTheOneThatRuns(t *testing.T) {
+	q := &fakeQueue{waiting: []Refresh{job(1)}}
+	var w *Worker
+	w = newTestWorker(q, func(ctx context.Context, r Refresh) Refresh {
+		if w.Cancel(2, errors.New("another")) {
+			t.Error("canceled what does not run")
+		}
+		if !w.Cancel(1, &Canceled{By: "ann", Reason: "enough"}) {
+			t.Error("not canceled")
+		}
+		<-ctx.Done()
+		r.State, r.Error = RefreshCanceled, context.Cause(ctx).Error()
+		return r
+	})
+	if _, err := w.Work(t.Context()); err != nil || q.finished[0].Error != "canceled by ann: enough" {
+		t.Errorf("%v, %+v", err, q.finished)
 	}
-	close(leave)
-	<-q.finished
-}
-
-func TestWorkerStartStop(t *testing.T) {
-	q := newFakeQueue()
-	w := NewWorker(WorkerConfig{}, q, jobs(done), nil, quiet())
-	var wait sync.WaitGroup
-	for range 50 {
-		wait.Go(w.Start)
-		wait.Go(func() {
-			if err := w.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if err := w.Stop(t.Context()); err != nil {
-		t.Error(err)
+	if w.Cancel(1, errors.New("late")) {
+		t.Error("canceled what has ended")
 	}
 }

@@ -12,12 +12,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/config"
+	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/jobs"
 	"github.com/hs2proxy/hs2proxy/cmd/hs2proxy/internal/pipeline"
 	"github.com/hs2proxy/hs2proxy/statscheck"
 	"github.com/hs2proxy/hs2proxy/store"
 )
 
-// refresher turns schedules and operators' requests into ANALYZE: the store is the queue, statscheck does the work.
+// refresher turns schedules and operators' requests into ANALYZE: the store keeps the requests, River (package jobs) says when it is this
+// proxy's turn, statscheck does the work.
 type refresher struct {
 	cfg       config.Config
 	login     pipeline.Login
@@ -26,12 +28,13 @@ type refresher struct {
 	log       zerolog.Logger
 	schedules schedules
 	worker    *statscheck.Worker
-	wake      chan struct{}
-	leases    leases
+	// jobs is this proxy's part of the queue, nil before it has started.
+	jobs atomic.Pointer[jobs.Client]
+	// wake wakes the announcing of requests, cancels the watch over what people want to end.
+	wake, cancels chan struct{}
+	leases        leases
 	// policy is the one in force, which a reload replaces.
 	policy atomic.Pointer[statscheck.Policy]
-	// cancels wakes the watch over what people want to end.
-	cancels chan struct{}
 	// ended is told of each refresh whose outcome is on record.
 	ended func(statscheck.Effect)
 }
@@ -48,16 +51,20 @@ func newRefresher(cfg config.Config, login pipeline.Login, s *store.Store, w *pi
 		Timeout: cfg.Stats.Refresh.Timeout, Concurrency: cfg.Stats.Refresh.Concurrency, LockWait: cfg.Stats.Refresh.LockWait, Retries: openRetries,
 		NeededColumns: r.neededColumns, Policy: r.policyOf, Request: r.Request, Progress: r.progress, Predicted: s.SavePrediction,
 	}, r, replan, log)
-	r.worker = statscheck.NewWorker(statscheck.WorkerConfig{}, r, runner, r.wake, log)
+	r.worker = statscheck.NewWorker(statscheck.WorkerConfig{}, r, runner, log)
 	return r, nil
 }
 
 // run works until ctx ends, then waits for what runs: an ANALYZE is cancelled in Hive and its request stays open.
 func (r *refresher) run(ctx context.Context) {
+	queue := r.startJobs(ctx)
+	if queue == nil {
+		return
+	}
 	r.schedules.start()
-	r.worker.Start()
 	var watch sync.WaitGroup
 	watch.Go(func() { r.watchCancels(ctx) })
+	watch.Go(func() { r.announce(ctx, queue) })
 	defer watch.Wait()
 	if err := r.store.ListenRefresh(ctx, r.notify); err != nil {
 		r.log.Error().Err(err).Msg("requests are no longer announced; the queue is asked at intervals")
@@ -65,13 +72,13 @@ func (r *refresher) run(ctx context.Context) {
 	<-ctx.Done()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
-	if err := errors.Join(r.schedules.stop(stop), r.worker.Stop(stop)); err != nil {
+	if err := errors.Join(r.schedules.stop(stop), queue.Stop(stop)); err != nil {
 		r.log.Error().Err(err).Msg("a refresh did not end in time")
 	}
 	r.leases.stop()
 }
 
-// notify wakes whoever takes requests, and whoever looks for cancellations: one channel of Postgres tells of both.
+// notify wakes whoever announces requests, and whoever looks for cancellations: one channel of Postgres tells of both.
 func (r *refresher) notify() {
 	for _, c := range []chan struct{}{r.wake, r.cancels} {
 		select {
@@ -136,11 +143,8 @@ func (r *refresher) Request(ctx context.Context, job statscheck.Refresh) (id int
 	})
 }
 
-// Claim takes the next request of this upstream, where it has room, and keeps its lease alive until Finish.
-func (r *refresher) Claim(ctx context.Context, busy []string) (statscheck.Refresh, bool, error) {
-	if running := len(busy); running >= r.cfg.Stats.Refresh.Concurrency { // all of them are this upstream's
-		return statscheck.Refresh{}, false, nil
-	}
+// Claim takes the next request of this upstream, where it has room, and keeps its lease alive until Finish or Abandon.
+func (r *refresher) Claim(ctx context.Context) (statscheck.Refresh, bool, error) {
 	job, err := r.store.ClaimRefresh(ctx, []string{r.cfg.Upstream.Name}, lease)
 	if err != nil || job == nil {
 		return statscheck.Refresh{}, false, err
@@ -148,6 +152,14 @@ func (r *refresher) Claim(ctx context.Context, busy []string) (statscheck.Refres
 	r.leases.hold(job.ID)
 	return *job, true, nil
 }
+
+// Due is how long it takes until one of this upstream's requests may run.
+func (r *refresher) Due(ctx context.Context) (in time.Duration, ok bool, err error) {
+	return r.store.RefreshDue(ctx, []string{r.cfg.Upstream.Name})
+}
+
+// Abandon lets the lease of a request run out.
+func (r *refresher) Abandon(job statscheck.Refresh) { r.leases.release(job.ID) }
 
 // Finish records the outcome, then moves the table's baseline and has its staleness judged anew. Only the recording can
 // fail it: the rest is made good by the next check of the table.

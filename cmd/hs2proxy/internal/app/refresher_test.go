@@ -165,7 +165,7 @@ func TestWindowsEndCancelsInHive(t *testing.T) {
 	now := time.Now()
 	_, _, err := a.Store().RequestRefresh(t.Context(), store.RefreshRequest{
 		Upstream: "default", Table: "sales.orders", Mode: statscheck.ModeBasic, RequestedBy: "schedule nightly", Schedule: "nightly", WindowStart: now,
-		NotAfter: now.Add(3 * time.Second), Reason: "R4",
+		NotAfter: now.Add(10 * time.Second), Reason: "R4",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -53,10 +53,18 @@ func (s *schedules) replace(ctx context.Context, next *statscheck.Scheduler) err
 	return before.Stop(ctx)
 }
 
+// fire does what a firing does by the Scheduler in force.
+func (s *schedules) fire(ctx context.Context, f statscheck.Fired) (requested int, err error) {
+	s.mu.Lock()
+	current := s.mu.current
+	s.mu.Unlock()
+	return current.Fire(ctx, f.Schedule, f.At)
+}
+
 // prepareSchedules makes the schedules of a new configuration, to be put in force.
 func (r *refresher) prepareSchedules(next config.Config) (apply func(), err error) {
 	refresh := next.Stats.Refresh
-	s, err := statscheck.NewScheduler(refresh.Schedules, refresh.Policy, r, r, r.log)
+	s, err := statscheck.NewScheduler(refresh.Schedules, refresh.Policy, r, r, r, r.log)
 	if err != nil {
 		return nil, err
 	}
