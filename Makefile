@@ -9,7 +9,7 @@ FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 export CGO_ENABLED ?= 0
 
-.PHONY: help build demo test plain pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-full e2e-full-clients e2e-full-statistics e2e-full-advice fuzz bench golden plans fidelity vuln clean
+.PHONY: help build demo test plain pure race lint e2e e2e-clients e2e-statistics e2e-sample e2e-situations e2e-full e2e-full-clients e2e-full-statistics e2e-full-advice fuzz bench golden plans fidelity vuln clean
 
 help: ## this list
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -40,16 +40,20 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## format and lint
 
 WITHHIVE := $(GO) run ./cmd/hs2proxy/internal/localhive/withhive
 E2E := ./cmd/hs2proxy/internal/e2e/... ./cmd/hs2proxy/internal/localhive/... ./cmd/hs2proxy/internal/localzk/... ./cmd/hs2proxy/internal/localkdc/...
-# Three parts side by side, each with HiveServer2s of its own, which wait for almost half of their time.
+# Three of the parts side by side, each with HiveServer2s of its own, which wait for almost half of their time.
 e2e: ## the proxy before a real HiveServer2, with six clients, Kerberos and ZooKeeper; the sample; our own connections
-	$(MAKE) --no-print-directory -j 3 -O e2e-clients e2e-statistics e2e-sample
+	$(MAKE) --no-print-directory -j 3 -O e2e-clients e2e-statistics e2e-sample e2e-situations
 
 CLIENTS := ^Test(RealClients|Kerberos|OwnConnections)
 e2e-clients:
 	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -run '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
 
+SITUATIONS := ^TestStagedSituations
 e2e-statistics:
-	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -skip '$(CLIENTS)' ./cmd/hs2proxy/internal/e2e
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -skip '$(CLIENTS)|$(SITUATIONS)' ./cmd/hs2proxy/internal/e2e
+
+e2e-situations:
+	HS2PROXY_E2E=1 $(GO) test -count=1 -timeout 40m -run '$(SITUATIONS)' ./cmd/hs2proxy/internal/e2e
 
 e2e-sample:
 	HS2PROXY_REQUIRE_HS2=1 $(WITHHIVE) $(GO) test -count=1 -p 1 -timeout 20m \

@@ -33,8 +33,10 @@ type Sessions interface {
 type RunnerConfig struct {
 	// Timeout ends an ANALYZE, in Hive too.
 	Timeout time.Duration
-	// ReadTimeout ends each reading of the statistics, and the opening of the session.
+	// ReadTimeout ends each reading of a partition's statistics, and the opening of the session.
 	ReadTimeout time.Duration
+	// DescribeTimeout ends the describing of a table: Hive fetches all its partitions for it, which took it minutes where there were 10,000.
+	DescribeTimeout time.Duration
 	// ReplanTimeout ends each explaining of the affected queries.
 	ReplanTimeout time.Duration
 	// NeededColumns names the columns of a ModeColumns refresh that names none: those that joins, filters and groupings
@@ -97,6 +99,7 @@ func (c *Canceled) Error() string {
 func NewRunner(cfg RunnerConfig, sessions Sessions, replan Replanner, log zerolog.Logger) *Runner {
 	cfg.Timeout = orElse(cfg.Timeout, 30*time.Minute)
 	cfg.ReadTimeout = orElse(cfg.ReadTimeout, 2*time.Minute)
+	cfg.DescribeTimeout = orElse(cfg.DescribeTimeout, 15*time.Minute)
 	cfg.ReplanTimeout = orElse(cfg.ReplanTimeout, 2*time.Minute)
 	cfg.LockPoll = orElse(cfg.LockPoll, 5*time.Second)
 	cfg.PutBackPause = orElse(cfg.PutBackPause, 5*time.Minute)
@@ -366,7 +369,7 @@ func (r *Runner) step(ctx context.Context, job Refresh, step, steps int, doing s
 }
 
 func (r *Runner) read(ctx context.Context, session Session, table hiveql.TableName, columns []string) (advisor.TableStats, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.DescribeTimeout)
 	defer cancel()
 	return ReadTable(ctx, session, table, columns)
 }
