@@ -88,7 +88,7 @@ func (s *Store) Announces(ctx context.Context) (told bool, err error) {
 		}
 		defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 		if _, err := conn.Exec(ctx, listenProbing); err != nil {
-			return nil //nolint:nilerr // refused: that is the answer
+			return nil // refused: that is the answer
 		}
 		if _, err := s.pool.Exec(ctx, notifyProbing); err != nil {
 			return err
