@@ -72,7 +72,7 @@ func marksIn(b []byte) []string {
 // what was read from it, its overlay, the plan's text, key expressions' literals.
 // Partitions are named by their values, as Hive's own catalogue names them.
 var onDiskAlways = []string{
-	"Analyzed.Columns", "Analyzed.Partition", "Analyzed.Table", "Contradictions.Contradiction.Kind", "Contradictions.Contradiction.Words", "Contradictions.Table",
+	"Analyzed.Columns", "Analyzed.Partition", "Analyzed.Table", "Contradictions.Contradiction.Kind", "Contradictions.Contradiction.Words", "Contradictions.Table", "DroppedDatabase",
 	"Session.Auth", "Session.ClientAddr", "Session.ClientName", "Session.Configuration.key", "Session.Database", "Session.Server", "Session.Settings.key",
 	"Session.Upstream", "Session.User",
 	"Statement.Database", "Statement.ID", "Statement.Info.Fingerprint", "Statement.Info.Kind", "Statement.Info.Normalized",
