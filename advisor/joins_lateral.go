@@ -1,6 +1,7 @@
 package advisor
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/hs2proxy/hs2proxy/advisor/explain"
@@ -11,10 +12,29 @@ const (
 	kindLateralJoin    = "Lateral View Join Operator"
 )
 
+// longWay is how many operators above another are followed before it is asked whether they are a circle.
+const longWay = 100
+
+// upwards are an operator and those above it. A text that is no plan of Hive's can make them a circle, which is gone round once.
+func upwards(o *explain.Operator) iter.Seq[*explain.Operator] {
+	return func(yield func(*explain.Operator) bool) {
+		var seen map[*explain.Operator]bool
+		for steps := 0; o != nil && !seen[o] && yield(o); o = o.Parent {
+			if steps++; steps < longWay {
+				continue
+			}
+			if seen == nil {
+				seen = map[*explain.Operator]bool{}
+			}
+			seen[o] = true
+		}
+	}
+}
+
 // lateralFork is the Lateral View Forward that a Lateral View Join closes; nil when the text does not show it.
 func lateralFork(join *explain.Operator) *explain.Operator {
 	open := 1
-	for o := join.Parent; o != nil; o = o.Parent {
+	for o := range upwards(join.Parent) {
 		switch o.Kind {
 		case kindLateralJoin:
 			open++
@@ -67,7 +87,10 @@ func lateralEnd(branch *explain.Operator) (last *explain.Operator, called bool) 
 // printedTwice is the operator that stands for one printed once more, below the function of a lateral view; nil for any other.
 func printedTwice(o *explain.Operator) *explain.Operator {
 	var path []int // from the lateral join down to o
-	for at := o; at != nil && at.Parent != nil; at = at.Parent {
+	for at := range upwards(o) {
+		if at.Parent == nil {
+			return nil
+		}
 		if at.Kind == kindLateralJoin {
 			if stay, function := lateralPair(at); function == at {
 				twin := descend(stay, path)
