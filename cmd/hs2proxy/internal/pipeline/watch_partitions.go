@@ -61,7 +61,7 @@ func (c *checking) partitions(ctx context.Context) ([]statscheck.Staleness, erro
 		return nil, err
 	}
 	for _, p := range read {
-		holds, err := c.partition(ctx, reading, p, states[p.Partition])
+		holds, err := c.partition(ctx, p, states[p.Partition])
 		if err != nil {
 			return nil, err
 		}
@@ -150,31 +150,28 @@ func (c *checking) readPartitions(ctx context.Context, due []string) []advisor.T
 	if err != nil {
 		return nil
 	}
+	c.listed = make(map[string]*statscheck.Files, len(due))
 	var out []advisor.TableStats
 	for _, p := range due {
-		if stats, ok := c.sys.PartitionStats(p, c.stats); ok {
-			out = append(out, stats)
-			continue
-		}
-		stats, err := statscheck.ReadPartition(ctx, c.w.tables.hive, name, p, nil) // its parameters list the columns with statistics
-		switch {
-		case err == nil:
-			stats.Table = c.stats.Table
-			files := c.files(ctx, c.likeTable(stats))
-			if ctx.Err() != nil { // without its files R5 would seem to have ended
+		stats, ok := c.sys.PartitionStats(p, c.stats)
+		if !ok {
+			stats, err = statscheck.ReadPartition(ctx, c.w.tables.hive, name, p, nil) // its parameters list the columns with statistics
+			if errors.Is(err, statscheck.ErrTableGone) {
+				c.result.Gone = append(c.result.Gone, p)
+				continue
+			}
+			if err != nil {
+				c.w.log.Warn().Str("table", c.table).Str("partition", p).Err(err).Msg("statistics of a partition not read")
 				return out
 			}
-			if c.listed == nil {
-				c.listed = map[string]*statscheck.Files{}
-			}
-			c.listed[p] = files
-			out = append(out, stats)
-		case errors.Is(err, statscheck.ErrTableGone):
-			c.result.Gone = append(c.result.Gone, p)
-		default:
-			c.w.log.Warn().Str("table", c.table).Str("partition", p).Err(err).Msg("statistics of a partition not read")
+			stats.Table = c.stats.Table
+		}
+		files := c.files(ctx, c.likeTable(stats))
+		if ctx.Err() != nil { // without its files R5 would seem to have ended
 			return out
 		}
+		c.listed[p] = files
+		out = append(out, stats)
 	}
 	return out
 }
@@ -185,15 +182,11 @@ func (c *checking) likeTable(p advisor.TableStats) advisor.TableStats {
 	return p
 }
 
-// partition judges one partition and moves its baseline; reading bounds what it asks Hive.
-func (c *checking) partition(ctx, reading context.Context, p advisor.TableStats, state store.PartitionState) ([]statscheck.Staleness, error) {
+// partition judges one partition and moves its baseline.
+func (c *checking) partition(ctx context.Context, p advisor.TableStats, state store.PartitionState) ([]statscheck.Staleness, error) {
 	p = c.likeTable(p)
-	files, ok := c.listed[p.Partition]
-	if !ok {
-		files = c.files(reading, p)
-	}
 	s := statscheck.Subject{
-		Stats: p, Baseline: state.Baseline, Now: c.w.now(), AnalyzedAt: c.analyzedAt(p.Partition), Files: files,
+		Stats: p, Baseline: state.Baseline, Now: c.w.now(), AnalyzedAt: c.analyzedAt(p.Partition), Files: c.listed[p.Partition],
 		Usage: statscheck.Usage{JoinColumns: c.usage.JoinColumns, OtherColumns: c.usage.OtherColumns, Joins: c.usage.Joins},
 	}
 	var since time.Time
