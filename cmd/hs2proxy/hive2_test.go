@@ -2,20 +2,13 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hs2proxy/hs2proxy/advisor"
 )
 
 // hive2Edges are joins at which Hive 2's rules leave those of Hive 3 and 4, and one of each strategy. The small tables hold 2,000,000 bytes.
-var hive2Edges = []struct {
-	name, sql string
-	settings  map[string]string
-	want      advisor.Strategy
-}{
+var hive2Edges = []edge{
 	{"map join", fmt.Sprintf(innerSQL, ""), nil, advisor.MapJoin},
 	{"a hash table as large as its data", fmt.Sprintf(innerSQL, ""), map[string]string{budgetOf: "2000000"}, advisor.MapJoin},
 	{"a byte too large", fmt.Sprintf(leftSQL, ""), map[string]string{budgetOf: "1999999"}, advisor.MergeJoin},
@@ -39,17 +32,5 @@ func TestHive2Edges(t *testing.T) {
 	h.run(h.open(h.address), "USE "+h.database,
 		"CREATE TABLE big_other (k BIGINT, v STRING) CLUSTERED BY (v) INTO 4 BUCKETS STORED AS ORC",
 		"ALTER TABLE big_other UPDATE STATISTICS SET ('numRows'='5000000','rawDataSize'='500000000')")
-	for _, q := range hive2Edges {
-		t.Run(q.name, func(t *testing.T) {
-			h := h.with(t)
-			args := []string{"explain", "--database", h.database}
-			for _, name := range slices.Sorted(maps.Keys(q.settings)) {
-				args = append(args, "--set", name+"="+q.settings[name])
-			}
-			out := h.command(append(args, q.sql)...)
-			if want := fmt.Sprintf("planned %s = simulated %s\n", q.want, q.want); !strings.Contains(out, want) {
-				t.Errorf("no %q in\n%s", want, out)
-			}
-		})
-	}
+	h.plansAsSimulated(hive2Edges)
 }

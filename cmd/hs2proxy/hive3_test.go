@@ -181,11 +181,7 @@ func TestHive3Explain(t *testing.T) {
 
 // hive3Edges are joins at which Hive 3's rules leave Hive 4's: reducers stand in for buckets, LLAP compares network costs of joins without
 // buckets, and sorted buckets must be hashed alike.
-var hive3Edges = []struct {
-	name, sql string
-	settings  map[string]string
-	want      advisor.Strategy
-}{
+var hive3Edges = []edge{
 	{"without buckets on 251 nodes", fmt.Sprintf(innerSQL, ""), llapOf(251), advisor.MapJoin},
 	{"without buckets on 252 nodes", fmt.Sprintf(innerSQL, ""), llapOf(252), advisor.DPHJ},
 	{"one reducer, on 252 nodes", fmt.Sprintf(innerSQL, ""), llapOf(252, "hive.exec.reducers.bytes.per.reducer", "1000000000"), advisor.MapJoin},
@@ -258,19 +254,7 @@ func TestHive3Edges(t *testing.T) {
 			fmt.Sprintf("ALTER TABLE %s UPDATE STATISTICS SET ('numRows'='%d','rawDataSize'='%d')", table.name, table.rows, 100*table.rows))
 	}
 	h.run(h.open(h.address), append([]string{"USE " + h.database}, statements...)...)
-	for _, q := range hive3Edges {
-		t.Run(q.name, func(t *testing.T) {
-			h := h.with(t)
-			args := []string{"explain", "--database", h.database}
-			for _, name := range slices.Sorted(maps.Keys(q.settings)) {
-				args = append(args, "--set", name+"="+q.settings[name])
-			}
-			out := h.command(append(args, q.sql)...)
-			if want := fmt.Sprintf("planned %s = simulated %s\n", q.want, q.want); !strings.Contains(out, want) {
-				t.Errorf("no %q in\n%s", want, out)
-			}
-		})
-	}
+	h.plansAsSimulated(hive3Edges)
 }
 
 // TestHive3FullOuterRefused: Hive 3 refuses a FULL OUTER join that would fit the budget but has too many keys, and whatif says so before.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +121,30 @@ func (h realHive) planned(sql string, settings map[string]string) advisor.Strate
 		h.t.Fatalf("%s: %d joins in\n%s", sql, len(joins), &text)
 	}
 	return joins[0].Strategy
+}
+
+// edge is a join, and the strategy that both Hive and the rules of its release give it under the settings.
+type edge struct {
+	name, sql string
+	settings  map[string]string
+	want      advisor.Strategy
+}
+
+// plansAsSimulated explains each with hs2proxy, which finds out the release by itself.
+func (h realHive) plansAsSimulated(edges []edge) {
+	for _, q := range edges {
+		h.t.Run(q.name, func(t *testing.T) {
+			h := h.with(t)
+			args := []string{"explain", "--database", h.database}
+			for _, name := range slices.Sorted(maps.Keys(q.settings)) {
+				args = append(args, "--set", name+"="+q.settings[name])
+			}
+			out := h.command(append(args, q.sql)...)
+			if want := fmt.Sprintf("planned %s = simulated %s\n", q.want, q.want); !strings.Contains(out, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		})
+	}
 }
 
 // command runs hs2proxy against the server and gives what it prints.
